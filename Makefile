@@ -1,0 +1,51 @@
+# Two commands do everything on a fresh machine:
+#   make reproduce   installs, then makes the ledger and the figures of all installed studies at laptop size
+#   make test        installs, then runs the linter, the type checker and the tests
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+REPORT ?= phasescope-report
+
+.PHONY: reproduce test lint types unit catalogue bench clean
+
+reproduce: $(VENV)/.installed
+	$(BIN)/phasescope report --out $(REPORT)
+	@echo "Open $(REPORT)/index.html; the figures are in $(REPORT)/figures."
+
+test: lint types unit
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.installed-dev
+	$(BIN)/pyright
+
+unit: $(VENV)/.installed-dev
+	$(BIN)/pytest -n 2 --dist loadfile
+
+# Built-in studies ship a catalogue, so that listing them imports nothing; rewrite it after editing a study.
+catalogue: $(VENV)/.installed-dev
+	$(BIN)/python -m phasescope.catalogue
+
+bench: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/regular_language.py
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/.installed: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable '.[dev]' --editable examples/linear_modes
+	touch $@
+
+$(VENV)/.installed-bench: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet --editable '.[bench]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) phasescope-runs $(REPORT)

@@ -1,0 +1,176 @@
+"""check: the ledger. Every claim of a study in every regime, on evidence that is run once and shared."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from .claims import Claim, Regime
+from .discovery import installed
+from .errors import RunDiverged
+from .evidence import Request, Runs, Sized, Sweeps, Tables
+from .running import Lab, identity, job_for, lab, obtain
+from .study import Study, find
+from .sweeping import bill, lay_out, sweep_in
+from .verdict import Outcome, Verdict
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One line of the ledger: a claim in a regime."""
+
+    study: str
+    claim: str
+    cites: str
+    statement: str
+    regime: str
+    outcome: str
+    expected: str
+    because: str
+    measured: str
+    required: str
+    where: str
+    value: float | None
+    runs: tuple[str, ...]
+    reduced: bool
+    seconds: float
+    error: bool = False
+
+    @property
+    def surprising(self) -> bool:
+        """The outcome is not the one established, or the check could not be carried out."""
+        return self.error or self.outcome != self.expected
+
+
+@dataclasses.dataclass(frozen=True)
+class Ledger:
+    """Rows, in the order of the paper."""
+
+    rows: tuple[Row, ...]
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def surprises(self) -> list[Row]:
+        """Rows whose outcome changed."""
+        return [row for row in self.rows if row.surprising]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"rows": [dataclasses.asdict(row) for row in self.rows]}
+
+    def _repr_html_(self) -> str:
+        from .report import ledger_html
+
+        return ledger_html(self)
+
+    def __repr__(self) -> str:
+        from .report import ledger_text
+
+        return ledger_text(self)
+
+
+class Evidence:
+    """Requests of one study, resolved once each."""
+
+    def __init__(self, study: Study, lab: Lab, full: bool = False) -> None:
+        self.study, self.lab, self.full = study, lab, full
+        self._known: dict[Request, tuple[xr.Dataset, tuple[str, ...]]] = {}
+
+    def plain(self, request: Request) -> Runs | Sweeps | Tables:
+        """The request at the size asked for."""
+        return (request.full if self.full else request.small) if isinstance(request, Sized) else request
+
+    def get(self, request: Request) -> tuple[xr.Dataset, tuple[str, ...]]:
+        """The dataset, and the ids of the runs that it came from."""
+        plain = self.plain(request)
+        if plain not in self._known:
+            self._known[plain] = self._resolve(plain)
+        return self._known[plain]
+
+    def _resolve(self, request: Runs | Sweeps | Tables) -> tuple[xr.Dataset, tuple[str, ...]]:
+        if isinstance(request, Tables):
+            return request.function(**dict(request.arguments)), ()
+        if isinstance(request, Runs):
+            try:
+                ds, id = obtain(self.study, self._job(request), self.lab)
+            except RunDiverged as error:  # what it recorded is evidence too
+                ds, id = error.dataset, error.dataset.attrs["id"]  # type: ignore[attr-defined]
+            return ds, (id,) if id else ()
+        ds, ids = sweep_in(self.study, request.arm, self._layout(request), self.lab)
+        return ds, tuple(dict.fromkeys(filter(None, ids)))
+
+    def _job(self, request: Runs):
+        return job_for(self.study, request.arm, request.preset, request.seed, request.at, dict(request.changes))
+
+    def _layout(self, request: Sweeps):
+        fields = dict(request.changes) | {k: list(v) for k, v in request.axes}
+        return lay_out(self.study, request.arm, request.preset, request.seeds, request.at, None, fields)
+
+    def missing(self, request: Request) -> tuple[int, int]:
+        """How many runs or blocks the request needs, and how many of them the store lacks."""
+        plain, store = self.plain(request), self.lab.store
+        if isinstance(plain, Tables):
+            return 0, 0
+        if isinstance(plain, Runs):
+            have = store is not None and store.find(identity(self.study, self._job(plain))) is not None
+            return 1, int(not have)
+        costs = bill(self.study, plain.arm, self._layout(plain), store)
+        return costs["blocks"], costs["missing"]
+
+
+def check(
+    *studies: str | Study,
+    claim: str | None = None,
+    regime: str | None = None,
+    full: bool = False,
+    store: str | Path | bool | None = None,
+    progress: bool | None = None,
+) -> Ledger:
+    """The ledger of some studies (all installed ones if none is named)."""
+    return check_in([find(s) for s in (studies or installed())], lab(store, progress), claim, regime, full)
+
+
+def check_in(studies: Iterable[Study], lab: Lab, claim: str | None, regime: str | None, full: bool) -> Ledger:
+    """`check`, in a given lab."""
+    rows = []
+    for study in studies:
+        evidence = Evidence(study, lab, full)
+        chosen = chosen_claims(study, claim, regime)
+        with lab.meter(f"{study.name}: checking", len(chosen)) as tick:
+            for one, where in chosen:
+                rows.append(judge(one, where, evidence))
+                tick(1)
+    return Ledger(tuple(rows))
+
+
+def chosen_claims(study: Study, claim: str | None, regime: str | None) -> list[tuple[Claim, Regime]]:
+    """Claims of a study with their regimes, as asked for."""
+    claims: Sequence[Claim] = study.claims if claim is None else (study.claim(claim),)
+    return [(c, r) for c in claims for r in c.regimes if regime in (None, r.name)]
+
+
+def judge(claim: Claim, regime: Regime, evidence: Evidence) -> Row:
+    """One row. A check that cannot be carried out is undecided and surprising, and does not hide the others."""
+    began, runs, error = time.perf_counter(), (), False
+    try:
+        resolved = [evidence.get(request) for request in regime.evidence]
+        runs = tuple(dict.fromkeys(id for _, ids in resolved for id in ids))
+        verdict = claim(*(ds for ds, _ in resolved))
+    except Exception as problem:
+        error = True
+        verdict = Verdict(Outcome.UNDECIDED, f"could not be checked: {type(problem).__name__}: {problem}", "a check that runs")
+    reduced = not evidence.full and any(isinstance(request, Sized) for request in regime.evidence)
+    return Row(
+        evidence.study.name, claim.id, claim.cites, claim.statement, regime.name, verdict.outcome.value,
+        regime.expect.value, regime.because, verdict.measured, verdict.required, verdict.where, verdict.value,
+        runs, reduced, round(time.perf_counter() - began, 3), error,
+    )  # fmt: skip

@@ -1,0 +1,319 @@
+"""The command line: thin verbs over the Python ones. Strings are resolved here, once; heavy imports wait for a verb."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .errors import MissingExtra, PhasescopeError, SpecError
+
+app = typer.Typer(
+    help="A laboratory for the training dynamics of transformers.\n\n"
+    "Example: phasescope check regular_language",
+    no_args_is_help=True, add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False,
+)  # fmt: skip
+
+StudyName = Annotated[str, typer.Argument(metavar="STUDY", help="An installed study, or a file such as ./mine.py.")]
+ArmName = Annotated[str, typer.Argument(metavar="ARM", help="One of the study's arms; see `phasescope list STUDY`.")]
+Studies = Annotated[list[str] | None, typer.Argument(metavar="[STUDY ...]", help="Studies; all installed ones if none is named.")]
+Fields = Annotated[list[str] | None, typer.Argument(metavar="[FIELD=VALUE ...]", help="Numbers of the run, as in eta=0.1.")]
+Preset = Annotated[str | None, typer.Option(help="Start from a named set of numbers, such as figure_2.")]
+StoreDir = Annotated[Path | None, typer.Option("--store", metavar="DIR", help="Where runs are kept. Default: $PHASESCOPE_STORE, else ./phasescope-runs.")]  # fmt: skip
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+Full = Annotated[bool, typer.Option("--full", help="Use the full-size evidence where a reduced one is the default.")]
+At = Annotated[str | None, typer.Option(metavar="T,T,...", help="Record at these times: 100,600 or 1:1e4:50:log.")]
+
+
+@app.command("list")
+def list_(study: Annotated[str | None, typer.Argument(metavar="[STUDY]")] = None, as_json: Json = False) -> None:
+    """Studies with their arms, presets, claims and figures.
+
+    Example: phasescope list regular_language
+    """
+    from .listing import catalogues, show
+
+    found = catalogues(study)
+    _print_json({"studies": found}) if as_json else show(found, in_full=study is not None)
+
+
+@app.command()
+def run(
+    study: StudyName,
+    arm: ArmName,
+    fields: Fields = None,
+    preset: Preset = None,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    at: At = None,
+    store: StoreDir = None,
+    as_json: Json = False,
+) -> None:
+    """One run of one arm. A finished run is read from the store; an unfinished one goes on where it stopped.
+
+    Example: phasescope run regular_language symmetric lam=10 steps=10000 --at 600,1000
+    """
+    from .listing import show_run
+    from .running import job_for, lab, obtain
+    from .spec import parse
+
+    chosen = _study(study)
+    job = job_for(chosen, arm, preset, seed, _axis(at, "--at") if at else None, parse(chosen.specify(preset), fields or []))
+    ds, id = obtain(chosen, job, lab(store, None))
+    final = ds.isel(time=-1)
+    scalars = {k: float(v) for k, v in final.data_vars.items() if v.ndim == 0}
+    summary = {"id": id, "folder": ds.attrs["folder"], "status": ds.attrs["status"], "time": float(final.time), "final": scalars}
+    _print_json(summary) if as_json else show_run(summary, ds)
+
+
+@app.command()
+def sweep(
+    study: StudyName,
+    arm: ArmName,
+    fields: Fields = None,
+    preset: Preset = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds 0, 1, ...: a further axis.")] = 1,
+    at: At = None,
+    width: Annotated[int | None, typer.Option(min=1, help="Lanes in a block (fixed, padded; part of the identity).")] = None,
+    cluster: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler to send the blocks to.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run, and stop.")] = False,
+    store: StoreDir = None,
+    as_json: Json = False,
+) -> None:
+    """Runs over the product of values: floats and seeds are lanes of one program, other fields tasks of their own.
+
+    Example: phasescope sweep regular_language symmetric lam=2:200:64:log max_length=6,12 --dry-run
+    """
+    from .listing import show_bill, show_sweep
+    from .running import lab
+    from .sweeping import bill, lay_out, sweep_in
+
+    chosen = _study(study)
+    place = lab(store, None)
+    values = _axes(chosen.specify(preset), fields or [])
+    layout = lay_out(chosen, chosen.arm(arm), preset, seeds, _axis(at, "--at") if at else None, width, values)
+    costs = bill(chosen, chosen.arm(arm), layout, place.store)
+    if dry_run:
+        _print_json(costs) if as_json else show_bill(costs)
+        return
+    with _executor(cluster) as executor:
+        ds, ids = sweep_in(chosen, chosen.arm(arm), layout, place, executor)
+    lost = int((ds["diverged_at"].notnull()).sum())
+    summary = {"runs": ids, "dims": {str(k): v for k, v in ds.sizes.items()}, "diverged": lost, **costs}
+    _print_json(summary) if as_json else show_sweep(summary, ds)
+
+
+@app.command()
+def check(
+    studies: Studies = None,
+    claim: Annotated[str | None, typer.Option(metavar="ID", help="Only this claim.")] = None,
+    regime: Annotated[str | None, typer.Option(help="Only this regime: published, theory or beyond.")] = None,
+    full: Full = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the bill (runs missing) and stop.")] = False,
+    store: StoreDir = None,
+    as_json: Json = False,
+) -> None:
+    """The ledger: a verdict on every claim. Exit 1 if an outcome differs from the expected one.
+
+    Example: phasescope check regular_language --claim 4.4-window
+    """
+    from .checking import check_in
+    from .listing import check_bill, show_check_bill, show_ledger
+    from .running import lab
+
+    chosen, place = _studies(studies), lab(store, None)
+    if dry_run:
+        costs = check_bill(chosen, place, claim, regime, full)
+        _print_json({"rows": costs}) if as_json else show_check_bill(costs)
+        return
+    ledger = check_in(chosen, place, claim, regime, full)
+    _print_json(ledger.to_json()) if as_json else show_ledger(ledger)
+    if ledger.surprises:
+        raise typer.Exit(1)
+
+
+@app.command()
+def draw(
+    studies: Studies = None,
+    figure: Annotated[str | None, typer.Option(metavar="ID", help="Only this figure.")] = None,
+    format: Annotated[str, typer.Option(help="png, pdf or svg; several with commas.")] = "png",
+    out: Annotated[Path, typer.Option(metavar="DIR")] = Path("phasescope-figures"),
+    full: Full = False,
+    store: StoreDir = None,
+    as_json: Json = False,
+) -> None:
+    """The figures, as files.
+
+    Example: phasescope draw regular_language --figure figure_2 --format pdf
+    """
+    from .report import draw_figures
+    from .running import lab
+
+    formats = tuple(format.split(","))
+    for f in formats:
+        if f not in ("png", "pdf", "svg"):
+            raise SpecError(f"--format is png, pdf or svg, got {f}.")
+    paths = draw_figures(_studies(studies), lab(store, None), out, None if figure is None else [figure], formats, full)
+    _print_json({"files": [str(p) for p in paths]}) if as_json else print(*paths, sep="\n")
+
+
+@app.command()
+def report(
+    studies: Studies = None,
+    out: Annotated[Path, typer.Option(metavar="DIR")] = Path("phasescope-report"),
+    full: Full = False,
+    store: StoreDir = None,
+) -> None:
+    """Ledger and figures as Markdown, JSON and one self-contained HTML file; findings first.
+
+    Example: phasescope report --out report
+    """
+    from .listing import show_report
+    from .report import write_report
+    from .running import lab
+
+    made = write_report(_studies(studies), lab(store, None), out, full)
+    show_report(made)
+    if made.ledger.surprises:
+        raise typer.Exit(1)
+
+
+@app.command()
+def runs(store: StoreDir = None, as_json: Json = False) -> None:
+    """What the store holds, unfinished runs included.
+
+    Example: phasescope runs --store ./phasescope-runs
+    """
+    from .listing import run_rows, show_runs
+    from .store import Store
+
+    rows = run_rows(Store(Store.default_root(store)))
+    _print_json({"runs": rows}) if as_json else show_runs(rows)
+
+
+@app.command()
+def repair(store: StoreDir = None, as_json: Json = False) -> None:
+    """Verify every hash, rebuild the index, and name what is damaged. Exit 1 if something was.
+
+    Example: phasescope repair --store ./phasescope-runs
+    """
+    from .listing import repair_summary, show_repair
+    from .store import Store
+
+    summary = repair_summary(Store(Store.default_root(store)))
+    _print_json(summary) if as_json else show_repair(summary)
+    if summary["damaged"]:
+        raise typer.Exit(1)
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A Python name, such as my_paper.")],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where to put the new package.")] = Path(),
+) -> None:
+    """A study to start from: a small package that passes `check_study` as it stands.
+
+    Example: phasescope new my_paper && pip install -e ./my_paper && phasescope check my_paper
+    """
+    from .template import write_study
+
+    print(f"{write_study(name, out)}\nNext: pip install -e {out / name} && phasescope check {name}")
+
+
+def main() -> None:
+    """The entry point: errors of ours become one clear line, warnings one line each."""
+    warnings.showwarning = lambda message, *_, **__: print(f"warning: {message}", file=sys.stderr)
+    try:
+        app()
+    except PhasescopeError as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("Stopped. What was done is kept; the same command goes on from there.", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(0)
+
+
+def _study(name: str) -> Any:
+    from .setup import prepare
+
+    prepare()
+    from .study import find
+
+    return find(name)
+
+
+def _studies(names: list[str] | None) -> list[Any]:
+    from .discovery import installed
+    from .errors import StudyNotFound
+
+    if names:
+        return [_study(name) for name in names]
+    chosen = []
+    for name in installed():
+        try:
+            chosen.append(_study(name))
+        except StudyNotFound as error:
+            warnings.warn(f"{error} It is left out.", stacklevel=1)
+    return chosen
+
+
+def _axes(spec: Any, words: list[str]) -> dict[str, Any]:
+    """`field=a,b,c` and `field=lo:hi:n[:log]` are axes, `field=value` is one value."""
+    from .spec import parse_value
+
+    values: dict[str, Any] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals:
+            raise SpecError(f'"{word}" is not of the form field=value, field=a,b,c or field=lo:hi:n[:log].')
+        if ":" in text:
+            values[name] = [parse_value(spec, name, _number(x)) for x in _axis(text, name)]
+        elif "," in text:
+            values[name] = [parse_value(spec, name, x) for x in text.split(",") if x]
+        else:
+            values[name] = parse_value(spec, name, text)
+    return values
+
+
+def _axis(text: str, name: str) -> list[float]:
+    """Numbers from `a,b,c` or `lo:hi:n[:log]`."""
+    import numpy as np
+
+    try:
+        if ":" not in text:
+            return [float(x) for x in text.split(",") if x]
+        low, high, count, *log = text.split(":")
+        if log not in ([], ["log"]):
+            raise ValueError(text)
+        spaced = np.geomspace if log else np.linspace
+        return [float(x) for x in spaced(float(low), float(high), int(count))]
+    except ValueError:
+        raise SpecError(f"{name}={text} is neither numbers a,b,c nor a range lo:hi:n or lo:hi:n:log.") from None
+
+
+def _number(x: float) -> str:
+    return str(int(x)) if x.is_integer() else repr(x)
+
+
+@contextlib.contextmanager
+def _executor(address: str | None) -> Iterator[Any]:
+    if address is None:
+        yield None
+        return
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise MissingExtra("`--cluster` needs the cluster extra: pip install 'phasescope[cluster]'") from error
+    with Client(address) as client:
+        yield client.get_executor()
+
+
+def _print_json(document: Any) -> None:
+    print(json.dumps(document, indent=1, ensure_ascii=False, default=str))

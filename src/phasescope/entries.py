@@ -1,0 +1,147 @@
+"""What the store knows of a run: the identity that names it, the entry of a finished one, what became of the others."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .errors import StoreError
+from .storage import plain
+
+Value = bool | int | float | str | None
+NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
+DIGEST = re.compile(r"[0-9a-f]{16}")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Identity:
+    """Everything that makes the digits of a run what they are. Equal numbers are equal however they were written."""
+
+    study: str
+    arm: str
+    spec: Mapping[str, Value]
+    seed: int
+    at: tuple[float, ...] | None = None
+    lanes: Mapping[str, tuple[float, ...]] | None = None
+    width: int = 1
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        for kind, name in (("study", self.study), ("arm", self.arm)):
+            if not isinstance(name, str) or not NAME.fullmatch(name):
+                raise StoreError(f'{kind} "{name}" cannot be a folder of the store: use letters, digits, "_" and "-".')
+        if not isinstance(self.spec, Mapping) or not isinstance(self.source, str):
+            raise StoreError(
+                f"the spec of a run is a mapping and its source a word, got {self.spec!r}, {self.source!r}."
+            )
+        lanes = None if self.lanes is None else {str(k): tuple(map(_number, v)) for k, v in self.lanes.items()}
+        object.__setattr__(self, "spec", plain(self.spec))
+        object.__setattr__(self, "seed", int(self.seed))
+        object.__setattr__(self, "at", None if self.at is None else tuple(map(_number, self.at)))
+        object.__setattr__(self, "lanes", lanes)
+
+    def to_json(self) -> dict[str, Any]:
+        return plain({f.name: getattr(self, f.name) for f in dataclasses.fields(self)})
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Identity:
+        return cls(**{f.name: document[f.name] for f in dataclasses.fields(cls)})
+
+    @functools.cached_property
+    def canonical(self) -> str:
+        """One text for one identity."""
+        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return json.dumps(_canonical(values), sort_keys=True, separators=(",", ":"))
+
+    @functools.cached_property
+    def digest(self) -> str:
+        return hashlib.sha256(self.canonical.encode()).hexdigest()[:16]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identity) and self.canonical == other.canonical
+
+    def __hash__(self) -> int:
+        return hash(self.canonical)
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """A finished run. `content` has the SHA-256 of every array's bytes: runs that agree in it agree bit for bit."""
+
+    identity: Identity
+    folder: Path
+    status: str
+    manifest: dict[str, Any]
+    created: str
+    content: dict[str, dict[str, Any]]
+
+    study = property(lambda self: self.identity.study)
+    arm = property(lambda self: self.identity.arm)
+    spec = property(lambda self: self.identity.spec)
+    seed = property(lambda self: self.identity.seed)
+    at = property(lambda self: self.identity.at)
+    lanes = property(lambda self: self.identity.lanes)
+    width = property(lambda self: self.identity.width)
+    source = property(lambda self: self.identity.source)
+    digest = property(lambda self: self.folder.name)
+    id = property(lambda self: run_id(self.folder))
+
+
+@dataclasses.dataclass(frozen=True)
+class Unfinished:
+    """A run in the making: where its last checkpoint stands, and whether a process is at work on it."""
+
+    id: str
+    folder: Path
+    identity: Identity | None
+    position: dict[str, Any] | None
+    running: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Problem:
+    """A run that cannot be used, and why; `moved` is where `repair` put it."""
+
+    id: str
+    folder: Path
+    message: str
+    moved: Path | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class RepairReport:
+    """`alike` groups runs that were asked different questions and gave the same numbers, which is seldom right."""
+
+    checked: int
+    damaged: list[Problem]
+    newer: list[Problem]
+    cleared: list[Path]
+    alike: list[tuple[str, ...]]
+
+
+def run_id(folder: Path) -> str:
+    """`study/arm/digest`, by which a person names a run."""
+    return "/".join(folder.parts[-3:])
+
+
+def _number(value: Any) -> int | float:
+    """A Python number, also from numpy or from the words that JSON has for infinities."""
+    value = value.item() if hasattr(value, "item") else value
+    return float(value) if isinstance(value, str) else value
+
+
+def _canonical(value: Any) -> Any:
+    """Numbers by value: 1 is 1.0, 0.1 is 1e-1; but -0.0 is not 0, and true is not 1."""
+    if isinstance(value, float):
+        negative_zero = value == 0 and math.copysign(1, value) < 0
+        return int(value) if value.is_integer() and not negative_zero else ["float", value.hex()]
+    if isinstance(value, Mapping):
+        return {str(k): _canonical(v) for k, v in value.items()}
+    return [_canonical(v) for v in value] if isinstance(value, list | tuple) else value

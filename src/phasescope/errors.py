@@ -1,0 +1,53 @@
+"""Everything phasescope raises on purpose.
+
+PhasescopeError
+├── SpecError(ValueError)         a field that does not exist, or a value it cannot take
+├── PlanError(ValueError)         an arm whose plan cannot be run as asked
+├── RunDiverged(ArithmeticError)  a run that left the finite numbers; what it recorded is stored
+├── StudyNotFound(LookupError)    no such study, arm, preset, claim or figure
+├── StoreError(OSError)           a store that cannot be read or written, or is damaged
+└── MissingExtra(ImportError)     an optional dependency that a command needs
+
+A message says what was asked, what was found, and what to do.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class PhasescopeError(Exception):
+    """The root: catch this to catch whatever phasescope raises on purpose."""
+
+
+class SpecError(PhasescopeError, ValueError):
+    """A field that does not exist, or a value it cannot take."""
+
+
+class PlanError(PhasescopeError, ValueError):
+    """An arm whose plan cannot be run as asked."""
+
+
+class RunDiverged(PhasescopeError, ArithmeticError):
+    """A run that left the finite numbers; its records up to there are stored."""
+
+
+class StudyNotFound(PhasescopeError, LookupError):
+    """No such study, arm, preset, claim or figure."""
+
+
+class StoreError(PhasescopeError, OSError):
+    """A store that cannot be read or written, or whose files are damaged."""
+
+
+class MissingExtra(PhasescopeError, ImportError):
+    """An optional dependency that a command needs and that is not installed."""
+
+
+def nearest(wanted: str, known: Iterable[str]) -> str:
+    """The end of an error message: what there is, and what was probably meant."""
+    known = sorted(known)
+    close = difflib.get_close_matches(wanted, known, n=1, cutoff=0.5)
+    hint = f' Did you mean "{close[0]}"?' if close else ""
+    return f"Known: {', '.join(known) or 'none'}.{hint}"

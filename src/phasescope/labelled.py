@@ -1,0 +1,123 @@
+"""Arrays side by side: entries that belong together are found by coordinates, and a place has a name in words."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+# Two record times are the same if they differ by rounding: eta * 300 steps and the 300th of linspace.
+SAME = 1e-9
+
+
+class Misaligned(ValueError):
+    """Two arrays share an axis but not its coordinates, so their entries do not belong together."""
+
+
+def aligned(*arrays: Any) -> list[xr.DataArray]:
+    """The arrays over one common set of axes, entry by entry, in float64.
+
+    DataArrays are matched by coordinates (which must coincide, in any order) and broadcast by name; plain arrays must
+    be scalars, or have the shape of the DataArrays, or broadcast among themselves.
+    """
+    labelled = [x for x in arrays if isinstance(x, xr.DataArray)]
+    if not labelled:
+        return [_anonymous(x) for x in np.broadcast_arrays(*(np.asarray(x, float) for x in arrays))]
+    matched: list[xr.DataArray] = []
+    for x in labelled:
+        for other in matched:
+            x = _matched(x, other)
+        matched.append(_numbers(x))
+    common = iter(xr.broadcast(*matched))
+    template = xr.broadcast(*matched)[0]
+    return [next(common) if isinstance(x, xr.DataArray) else _dressed(x, template) for x in arrays]
+
+
+def one(x: Any) -> xr.DataArray:
+    """A single array, labelled."""
+    return aligned(x)[0]
+
+
+def axis(x: xr.DataArray, along: str | int | None) -> str:
+    """The axis a statement runs along: the one named, else the only one, else time."""
+    if isinstance(along, int) and -x.ndim <= along < x.ndim:
+        return str(x.dims[along])
+    if along is None and x.ndim == 1:
+        return str(x.dims[0])
+    name = "time" if along is None else along
+    if name in x.dims:
+        return str(name)
+    raise ValueError(
+        f"along must be one of the axes {', '.join(map(str, x.dims)) or '(none: a scalar)'}, got {along!r}."
+    )
+
+
+def in_order(x: xr.DataArray, along: str) -> xr.DataArray:
+    """Along rising coordinates, whatever the order in which a sweep was written down."""
+    if along not in x.coords:
+        return x
+    return x.isel({along: np.argsort(x[along].values, kind="stable")})
+
+
+def chosen(x: xr.DataArray, marks: xr.DataArray) -> xr.DataArray:
+    """The marked entries of x in a row that remembers where each one stood."""
+    x = x.reset_coords(drop=True).expand_dims({} if x.ndim else {"index": 1})
+    x = x.assign_coords({d: np.arange(x.sizes[d]) for d in x.dims if d not in x.coords})
+    at = np.nonzero(np.atleast_1d(marks.values == 1))
+    return x.isel({d: xr.DataArray(i, dims="entry") for d, i in zip(x.dims, at, strict=True)})
+
+
+def place(x: xr.DataArray, index: Mapping[Any, int]) -> str:
+    """The coordinates of an entry: `time=284, length=3`."""
+    return ", ".join(f"{name}={value}" for d, i in index.items() for name, value in _coordinates(x, d, i))
+
+
+def _coordinates(x: xr.DataArray, dim: Hashable, i: int) -> list[tuple[Hashable, str]]:
+    """Name and value of the axis's own coordinate; of a row of chosen entries, those of the axes it came from."""
+    names = [dim] if dim in x.coords else [c for c in x.coords if x[c].dims == (dim,)] if dim == "entry" else []
+    values = [(c, x[c].values[i]) for c in names] or [(dim, i)]
+    return [(c, f"{v:.6g}" if isinstance(v, float | np.floating) else str(v)) for c, v in values]
+
+
+def _anonymous(x: np.ndarray) -> xr.DataArray:
+    return xr.DataArray(x, dims=["index"] if x.ndim == 1 else [f"axis_{i}" for i in range(x.ndim)])
+
+
+def _dressed(x: Any, like: xr.DataArray) -> xr.DataArray:
+    values = np.asarray(x, float)
+    if values.shape not in ((), like.shape):
+        raise ValueError(
+            f"an array of shape {values.shape} does not fit {dict(like.sizes)}: give it axes (a DataArray)."
+        )
+    return like.copy(data=np.broadcast_to(values, like.shape))
+
+
+def _numbers(x: xr.DataArray) -> xr.DataArray:
+    return x.astype(float)
+
+
+def _matched(x: xr.DataArray, other: xr.DataArray) -> xr.DataArray:
+    """`x` in the order, and with the coordinates, of `other` on the axes they share."""
+    for dim in set(x.dims) & set(other.dims):
+        ours, theirs = x[dim].values, other[dim].values
+        named = dim in x.coords and dim in other.coords
+        if ours.size == theirs.size and named:
+            back = np.argsort(np.argsort(theirs, kind="stable"), kind="stable")
+            order = np.arange(ours.size) if _same(ours, theirs) else np.argsort(ours, kind="stable")[back]
+            if _same(ours[order], theirs):
+                x = x.isel({dim: order}).assign_coords({dim: other[dim].variable})
+                continue
+        elif ours.size == theirs.size:
+            continue
+        shared = np.intersect1d(ours, theirs).size
+        raise Misaligned(f"the coordinates of {dim} do not coincide: {ours.size} and {theirs.size}, {shared} in common")
+    return x
+
+
+def _same(a: np.ndarray, b: np.ndarray) -> bool:
+    if a.dtype.kind in "iuf" and b.dtype.kind in "iuf":
+        a, b = a.astype(float), b.astype(float)
+        return bool(np.all(np.abs(a - b) <= SAME * np.maximum(np.abs(a), np.abs(b))))
+    return bool(np.all(a == b))

@@ -1,0 +1,51 @@
+"""flow: the fourth kind of dynamics, an ordinary differential equation solved by diffrax."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import diffrax
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, PyTree
+
+from .dynamics import Dynamics, State, everything, is_finite, put
+
+
+class flow(Dynamics):
+    """Follow `d where(params) / dt = field(params)` with error control.
+
+    With `kappa > 0` the solver works in s = log(1 + kappa t), so that its steps grow with t: late-time laws at
+    t = e^40 cost no more than early ones. A solve that fails gives nan, which the engine reports as divergence.
+    """
+
+    field: Callable[[Any], Any]
+    rtol: float = 1e-9
+    atol: float = 1e-12
+    kappa: float = 0.0
+    solver: diffrax.AbstractSolver = diffrax.Dopri8()
+    where: Callable[[PyTree], PyTree] = everything
+    max_steps: int = 200_000
+    divisible: ClassVar[bool] = False
+
+    def advance(self, state: State, t0: Array, t1: Array, key: Array) -> State:
+        params = state.params
+
+        def velocity(s, moving, args):
+            rate = self.field(put(params, self.where, moving))
+            # dt/ds = (1 + kappa t) / kappa = e^s / kappa
+            return jax.tree.map(lambda r: r * jnp.exp(s) / self.kappa, rate) if self.kappa else rate
+
+        clock = (lambda t: jnp.log1p(self.kappa * t)) if self.kappa else (lambda t: t)
+        start, stop = clock(jnp.asarray(t0, float)), clock(jnp.asarray(t1, float))
+        # A lane that is no longer finite must not spin: nothing is left to solve for it.
+        stop = jnp.where(is_finite(params), stop, start)
+        solution = diffrax.diffeqsolve(
+            diffrax.ODETerm(velocity), self.solver, start, stop, None, self.where(params),
+            stepsize_controller=diffrax.PIDController(rtol=self.rtol, atol=self.atol),
+            saveat=diffrax.SaveAt(t1=True), max_steps=self.max_steps, throw=False,
+        )  # fmt: skip
+        solved = solution.result == diffrax.RESULTS.successful
+        moving = jax.tree.map(lambda y: jnp.where(solved, y[-1], jnp.nan), solution.ys)
+        return State(put(params, self.where, moving), state.memory, state.carry)

@@ -1,0 +1,129 @@
+"""The three compiled programs of a run: begin, enter a stage, advance through record times.
+
+They are module-level and take the arm as a static argument, so that runs of one shape share one compilation. The same
+programs serve one run and a block of lanes: a lane is the last axis of every array of the state. Record times are an
+array of fixed length, padded by empty spans, so that no schedule compiles anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+from jaxtyping import Array, Bool, Num, PyTree
+
+from .dynamics import State, is_finite
+from .plan import Arm, never
+from .spec import Spec
+
+SPANS = 64  # record times handed to the compiled program at once
+
+
+def begin_run(arm: Arm, lanes: bool, spec: Spec, key: Array) -> tuple[State, PyTree, Bool[Array, "..."]]:
+    """The initial state, what is seen of it, and whether it is finite."""
+
+    def begin(spec, key):
+        params = arm(spec).init(jr.fold_in(key, 0))
+        return params if isinstance(params, State) else State(params)
+
+    state = _each(begin, lanes, spec, key)
+    return state, _measure(arm, lanes, spec, key, state), is_finite(state.params, lanes)
+
+
+def enter_stage(arm: Arm, index: int, lanes: bool, spec: Spec, key: Array, state: State) -> State:
+    """The state at the start of a stage: `enter`, then what the dynamics carries."""
+
+    def enter(spec, key, state):
+        stage = arm(spec).stages[index]
+        state = stage.enter(jr.split(jr.fold_in(key, index + 1))[0], state)
+        return State(state.params, state.memory, stage.dynamics.init(state.params))
+
+    return _each(enter, lanes, spec, key, state)
+
+
+def advance_stage(
+    arm: Arm,
+    index: int,
+    lanes: bool,
+    spec: Spec,
+    key: Array,
+    state: State,
+    done: Bool[Array, "..."],
+    starts: Num[Array, " span"],
+    stops: Num[Array, " span"],
+) -> tuple[State, Bool[Array, "..."], tuple[PyTree, Bool[Array, " span ..."], Bool[Array, " span ..."]]]:
+    """Advance over each span in turn; what is seen, who is done and who is finite after each."""
+    stage = arm(spec).stages[index]
+    whole_block = lanes and stage.dynamics.lanes_last
+    step_key = lambda key: jr.split(jr.fold_in(key, index + 1))[1]
+
+    def move(state, t0, t1):
+        if whole_block:
+            return stage.dynamics.advance(state, t0, t1, step_key(key))
+        one = lambda spec, key, s: arm(spec).stages[index].dynamics.advance(s, t0, t1, step_key(key))
+        return _each(one, lanes, spec, key, state)
+
+    def look(state, done):
+        seen = _measure(arm, lanes, spec, key, state)
+        if stage.until is not never:
+            until = lambda spec, key, seen: jnp.asarray(arm(spec).stages[index].until(seen))
+            done = done | _each(until, lanes, spec, key, seen)
+        return seen, done, is_finite(state.params, lanes)
+
+    dynamic, static = eqx.partition(state, eqx.is_array)
+    blank = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(look, state, done))
+
+    def work(dynamic, done, t0, t1):
+        old = eqx.combine(dynamic, static)
+        new = move(old, t0, t1)
+        if stage.until is not never:  # whoever is done stays where it stopped
+            new = jax.tree.map(lambda a, b: jnp.where(done, a, b) if eqx.is_array(b) else b, old, new)
+        seen, done, finite = look(new, done)
+        return eqx.filter(new, eqx.is_array), (seen, done, finite)
+
+    def tick(carry, span):
+        dynamic, done = carry
+        active = (span[1] > span[0]) & ~done.all()
+        skip = lambda dynamic, done, t0, t1: (dynamic, (blank[0], done, blank[2]))
+        dynamic, (seen, done, finite) = jax.lax.cond(active, work, skip, dynamic, done, *span)
+        return (dynamic, done), (seen, done, finite)
+
+    (dynamic, done), out = jax.lax.scan(tick, (dynamic, done), (starts, stops))
+    return eqx.combine(dynamic, static), done, out
+
+
+def inspect_state(arm: Arm, lanes: bool, spec: Spec, key: Array, state: State) -> PyTree:
+    """The dear observables, at the end of a stage."""
+
+    def look(spec, key, state):
+        inspect = arm(spec).inspect
+        return inspect(state.params) if inspect else None
+
+    return _each(look, lanes, spec, key, state)
+
+
+begin_run_jit = eqx.filter_jit(begin_run)
+enter_stage_jit = eqx.filter_jit(enter_stage)
+advance_stage_jit = eqx.filter_jit(advance_stage)
+inspect_state_jit = eqx.filter_jit(inspect_state)
+
+
+def _measure(arm: Arm, lanes: bool, spec: Spec, key: Array, state: State) -> PyTree:
+    return _each(lambda spec, key, state: arm(spec).measure(state.params), lanes, spec, key, state)
+
+
+def _each(one: Callable[..., Any], lanes: bool, spec: Spec, key: Array, *trees: PyTree) -> Any:
+    """`one(spec, key, *trees)` for the run, or for every lane: swept numbers and the state have lanes last.
+
+    A key that all lanes share stays unmapped, so that they share their random numbers too.
+    """
+    if not lanes:
+        return one(spec, key, *trees)
+    swept = jax.tree.map(lambda x: 0 if eqx.is_array(x) and x.ndim else None, spec)
+    axes = (swept, 0 if key.ndim else None, *(eqx.if_array(-1) for _ in trees))
+    size = next((x.shape[0] for x in (*jax.tree.leaves(eqx.filter(spec, eqx.is_array)), key) if x.ndim), None)
+    return eqx.filter_vmap(one, in_axes=axes, out_axes=eqx.if_array(-1), axis_size=size)(spec, key, *trees)

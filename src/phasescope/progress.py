@@ -1,0 +1,83 @@
+"""A progress bar on long work: step, rate, time left. Nothing is shown for what is over within a second."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+
+Tick = Callable[[float], None]
+Meter = Callable[[str, float], AbstractContextManager[Tick]]
+PATIENCE = 1.0
+
+
+@contextlib.contextmanager
+def no_meter(label: str, total: float) -> Iterator[Tick]:
+    """Nobody looks."""
+    yield lambda amount: None
+
+
+def bars(wanted: bool | None = None) -> Meter:
+    """Bars on standard error if somebody looks at it, or as told."""
+    return _Bars() if wanted or (wanted is None and sys.stderr.isatty()) else no_meter
+
+
+class _Bars:
+    """One live display that several runs, also of several threads, may share."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._display = None
+        self._users = 0
+
+    @contextlib.contextmanager
+    def __call__(self, label: str, total: float) -> Iterator[Tick]:
+        began, done, task = time.monotonic(), 0.0, None
+
+        def tick(amount: float) -> None:
+            nonlocal done, task
+            done += amount
+            if task is None and time.monotonic() - began > PATIENCE:
+                task = self._join(label, total)
+            if task is not None:
+                rate = done / max(time.monotonic() - began, 1e-9)
+                self._display.update(task, completed=done, rate=f"{_short(rate)}/s")
+
+        try:
+            yield tick
+        finally:
+            if task is not None:
+                self._leave(task)
+
+    def _join(self, label: str, total: float):
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+        with self._lock:
+            if self._display is None:
+                self._display = Progress(
+                    TextColumn("{task.description}"), BarColumn(bar_width=30), MofNCompleteColumn(),
+                    TextColumn("{task.fields[rate]}"), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
+                    console=Console(stderr=True), transient=True,
+                )  # fmt: skip
+                self._display.start()
+            self._users += 1
+            return self._display.add_task(label, total=total, rate="")
+
+    def _leave(self, task) -> None:
+        with self._lock:
+            self._display.remove_task(task)
+            self._users -= 1
+            if self._users == 0:
+                self._display.stop()
+                self._display = None
+
+
+def _short(x: float) -> str:
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if x >= size:
+            return f"{x / size:.3g}{unit}"
+    return f"{x:.3g}"

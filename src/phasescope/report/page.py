@@ -1,0 +1,138 @@
+"""The report as one HTML page that needs no network and no script: findings first, then study by study."""
+
+from __future__ import annotations
+
+import importlib.resources
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .. import __version__
+from .findings import Tally, counts, findings, is_vacuous
+from .markup import Markup, safe_name, tag
+from .section import Section, between, link, outcome, regime, scrolling, study_section
+
+if TYPE_CHECKING:
+    from ..checking import Ledger, Row
+
+POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+KINDS = ("holds", "fails", "undecided", "surprises")
+
+
+def page(sections: Sequence[Section]) -> str:
+    """The whole report."""
+    rows = [row for section in sections for row in section.rows]
+    title = "Verdict ledger" if len(sections) != 1 else f"Verdict ledger: {sections[0].study.name}"
+    css = importlib.resources.files(__package__ or "").joinpath("page.css").read_text(encoding="utf-8")
+    head = tag(
+        "head", Markup('<meta charset="utf-8">'),
+        Markup(f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'),
+        Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
+        Markup('<meta name="referrer" content="no-referrer">'), tag("title", title), tag("style", Markup(css)),
+    )  # fmt: skip
+    body = tag(
+        "body", tag("header", tag("h1", title), _lede(rows), _summary(sections, rows)),
+        tag("main", _findings(rows), *(study_section(section) for section in sections)),
+        tag("footer", f"Written by phasescope {__version__}. This file is complete: it loads nothing from elsewhere."),
+    )  # fmt: skip
+    return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
+
+
+def ledger_html(ledger: Ledger) -> str:
+    """The ledger in a notebook: a fragment with its own few rules of style."""
+    heads = ("claim", "regime", "outcome", "measured", "required", "where")
+    lines = [
+        tag(
+            "tr",
+            *(
+                tag("td", cell)
+                for cell in (row.claim, regime(row), outcome(row), row.measured, row.required, row.where)
+            ),
+        )
+        for row in ledger
+    ]
+    sums = [tag("p", tag("b", name), f": {tally}.") for name, tally in counts(ledger).items()]
+    style = (
+        ".phasescope-ledger td,.phasescope-ledger th{text-align:left;vertical-align:top}"
+        ".phasescope-ledger .holds b{color:#009E73}.phasescope-ledger .fails b{color:#D55E00}"
+        ".phasescope-ledger .undecided b{color:#56B4E9}.phasescope-ledger .surprise{color:#CC79A7;font-weight:bold}"
+    )
+    table = tag("table", tag("thead", tag("tr", *(tag("th", head) for head in heads))), tag("tbody", *lines))
+    return tag(
+        "div",
+        tag("style", Markup(style)),
+        *(sums or [tag("p", "The ledger is empty.")]),
+        table,
+        class_="phasescope-ledger",
+    )
+
+
+def _lede(rows: Sequence[Row]) -> Markup:
+    total = sum(counts(rows).values(), Tally())
+    claims = len({(row.study, row.claim) for row in rows})
+    verdict = (
+        f"{total.surprises} outcome{'s differ' if total.surprises > 1 else ' differs'} from what was established."
+        if total.surprises
+        else "Every outcome is the established one."
+    )
+    return tag("p", f"{claims} claims, {len(rows)} verdicts. {verdict}", class_="lede")
+
+
+def _summary(sections: Sequence[Section], rows: Sequence[Row]) -> Markup:
+    tallies = counts(rows)
+    heads = ("study", "hold", "fail as expected", "undecided as expected", "surprises")
+    lines = []
+    for section in sections:
+        name, tally = section.study.name, tallies.get(section.study.name, Tally())
+        numbers = [tag("td", str(getattr(tally, kind)), class_="number") for kind in KINDS]
+        link = tag("a", name, href=f"#{safe_name('study', name)}")
+        lines.append(tag("tr", tag("th", link, scope="row"), *numbers, tag("td", _bar(tally))))
+    top = tag("tr", *(tag("th", head, scope="col") for head in heads), Markup("<td></td>"))
+    table = tag("table", tag("thead", top), tag("tbody", *lines), class_="summary")
+    links = (("surprises", "surprises"), ("failures", "what fails"), ("regimes", "what depends on the regime"))
+    nav = [tag("a", words, href=f"#{id}") for id, words in (*links, ("undecided", "what is undecided"))]
+    return scrolling(table, "verdicts by study") + tag("nav", "Findings: ", between(nav))
+
+
+def _bar(tally: Tally) -> Markup:
+    """The tally as a bar; the numbers beside it say the same."""
+    left, parts = 0.0, []
+    for kind in KINDS:
+        wide = 160 * getattr(tally, kind) / max(tally.total, 1)
+        parts.append(tag("rect", x=f"{left:.1f}", y=0, width=f"{max(wide - 1, 0):.1f}", height=10, class_=kind))
+        left += wide
+    return tag("svg", *parts, class_="bar", viewBox="0 0 160 10", width=160, height=10, aria_hidden="true")
+
+
+def _findings(rows: Sequence[Row]) -> Markup:
+    found = findings(rows)
+    calm = "None: every outcome is the established one."
+    vacuous = lambda row: "holds, but vacuously" if is_vacuous(row) else row.because
+    parts = (
+        ("surprises", "Surprises", [_finding(row, row.because) for row in found.surprises], calm),
+        ("failures", "What fails, as established", [_finding(row, row.because) for row in found.failures], "Nothing."),
+        ("regimes", "What holds in some regimes only", [_contrast(group) for group in found.regime_bound], "Nothing."),
+        ("undecided", "Undecided or vacuous", [_finding(row, vacuous(row)) for row in found.undecided], "Nothing."),
+    )
+    told = [
+        tag("h3", name, Markup(" ") + tag("small", str(len(items))) if items else None, id=id)
+        + (tag("ul", *items, class_="findings") if items else tag("p", empty, class_="quiet"))
+        for id, name, items, empty in parts
+    ]
+    return tag("section", tag("h2", "Findings"), *told, id="findings")
+
+
+def _finding(row: Row, why: str) -> Markup:
+    place = f", at {row.where}" if row.where else ""
+    return tag(
+        "li", outcome(row), " ", link(row), tag("span", f" {row.cites}, {row.regime}. ", class_="quiet"), row.statement,
+        tag("p", why, class_="why") if why else None,
+        tag("p", f"measured: {row.measured}; required: {row.required}{place}", class_="numbers"),
+    )  # fmt: skip
+
+
+def _contrast(group: Sequence[Row]) -> Markup:
+    first = group[0]
+    regimes = [tag("li", outcome(row), f" {row.regime}: {row.because or row.measured}") for row in group]
+    return tag(
+        "li", link(first), tag("span", f" {first.cites}. ", class_="quiet"), first.statement, tag("ul", *regimes)
+    )

@@ -1,0 +1,204 @@
+"""Spec: the numbers of one run, a flat frozen record.
+
+Floats may be swept inside one compiled program, and so may the seed; every other field shapes the program.
+An integer that only says *when* (how many steps, where a stage ends) is marked `traced=True`: the program
+receives it as a number, so that changing it compiles nothing anew.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .errors import SpecError, nearest
+
+Value = bool | int | float | str | None
+_NO_DEFAULT: Any = dataclasses.MISSING
+
+
+def field(
+    default: Any = _NO_DEFAULT,
+    *,
+    symbol: str = "",
+    doc: str = "",
+    unit: str = "",
+    at_least: float | None = None,
+    above: float | None = None,
+    at_most: float | None = None,
+    choices: Sequence[str] = (),
+    infinite: bool = False,
+    traced: bool = False,
+) -> Any:
+    """A field of a Spec (with its range) or of Observables (symbol, meaning and unit go into the dataset)."""
+    metadata = {
+        "symbol": symbol, "doc": doc, "unit": unit, "at_least": at_least, "above": above, "at_most": at_most,
+        "choices": tuple(choices), "infinite": infinite, "traced": traced,
+    }  # fmt: skip
+    return eqx.field(metadata=metadata) if default is _NO_DEFAULT else eqx.field(default=default, metadata=metadata)
+
+
+class Spec(eqx.Module):
+    """Subclass with annotated defaults: `length: int = 8`, or `eta: float = ps.field(0.1, above=0)`."""
+
+    def __post_init__(self) -> None:
+        kinds = field_types(type(self))
+        for f in dataclasses.fields(self):
+            value = getattr(self, f.name)
+            if isinstance(value, jax.Array):  # a swept column or a tracer: checked before it was made
+                continue
+            value = _coerce(f, kinds[f.name], value)
+            _check_range(f, value)
+            object.__setattr__(self, f.name, value)
+
+    def replace(self, **changes: Any) -> Self:
+        """The same numbers but for `changes`; an unknown name is an error that suggests the nearest one."""
+        known = [f.name for f in dataclasses.fields(self)]
+        for name in changes:
+            if name not in known:
+                raise SpecError(f'there is no field "{name}". {nearest(name, known)}')
+        return dataclasses.replace(self, **changes)
+
+    def to_json(self) -> dict[str, Value]:
+        """Plain values by name; infinities as strings, so that the text is strict JSON."""
+        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return {k: str(v) if isinstance(v, float) and math.isinf(v) else v for k, v in values.items()}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Value]) -> Self:
+        """The inverse of `to_json`."""
+        return cls().replace(**values)
+
+    def traced(self) -> Self:
+        """The spec as an argument of a compiled program: floats and traced integers become arrays."""
+        kinds = field_types(type(self))
+        changes: dict[str, Any] = {}
+        for f in dataclasses.fields(self):
+            value = getattr(self, f.name)
+            if isinstance(value, jax.Array) or value is None:
+                continue
+            if float in kinds[f.name]:
+                changes[f.name] = jnp.asarray(value, float)
+            elif f.metadata.get("traced"):
+                changes[f.name] = jnp.asarray(value, int)
+        return dataclasses.replace(self, **changes)
+
+
+def float_fields(spec: type[Spec] | Spec) -> list[str]:
+    """Names of the fields that may be swept inside one program."""
+    cls = spec if isinstance(spec, type) else type(spec)
+    return [name for name, kinds in field_types(cls).items() if float in kinds]
+
+
+def field_types(cls: type[Spec]) -> dict[str, tuple[type, ...]]:
+    """The plain types that each field admits: `int | None` gives (int, NoneType)."""
+    hints = typing.get_type_hints(cls)
+    out = {}
+    for f in dataclasses.fields(cls):
+        hint = hints[f.name]
+        union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+        kinds = typing.get_args(hint) if union else (hint,)
+        if not set(kinds) <= {bool, int, float, str, type(None)}:
+            raise SpecError(f"{cls.__name__}.{f.name}: a field is a bool, int, float or str, got {hint}.")
+        out[f.name] = kinds
+    return out
+
+
+def parse(spec: Spec, assignments: Sequence[str]) -> dict[str, Value]:
+    """Read `field=value` words against the fields of `spec`; the values are typed and in range."""
+    changes: dict[str, Value] = {}
+    for word in assignments:
+        name, equals, text = word.partition("=")
+        if not equals:
+            raise SpecError(f'"{word}" is not of the form field=value, as in eta=0.1.')
+        changes[name] = parse_value(spec, name, text)
+    spec.replace(**changes)
+    return changes
+
+
+def parse_value(spec: Spec, name: str, text: str) -> Value:
+    """One value of the field `name`, from its text at the edge."""
+    kinds = field_types(type(spec))
+    if name not in kinds:
+        raise SpecError(f'there is no field "{name}". {nearest(name, kinds)}')
+    text = text.strip()
+    if type(None) in kinds[name] and text.lower() in ("none", "auto"):
+        return None
+    for kind in kinds[name]:
+        if kind is bool and text.lower() in ("true", "false", "yes", "no", "1", "0"):
+            return text.lower() in ("true", "yes", "1")
+        if kind is str:
+            return text
+        if kind in (int, float):
+            try:
+                return _whole(text) if kind is int else float(text)
+            except (ValueError, OverflowError):
+                continue
+    raise SpecError(f"{name} must be {_words(kinds[name])}, got {name}={text}.")
+
+
+def _whole(text: str) -> int:
+    """An integer, also written as 1e4; large ones keep all their digits."""
+    try:
+        return int(text)
+    except ValueError:
+        number = float(text)
+        if not number.is_integer():
+            raise
+        return int(number)
+
+
+def _coerce(f: dataclasses.Field, kinds: tuple[type, ...], value: Any) -> Value:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None and type(None) in kinds:
+        return None
+    if isinstance(value, bool):
+        if bool in kinds:
+            return value
+    elif isinstance(value, int):
+        if int in kinds:
+            return value
+        if float in kinds:
+            return float(value)
+    elif isinstance(value, float):
+        if float in kinds:
+            return value
+        if int in kinds and value.is_integer():
+            return int(value)
+    elif isinstance(value, str):
+        if str in kinds:
+            return value
+        if float in kinds and value in ("inf", "-inf"):
+            return float(value)
+    raise SpecError(f"{f.name} must be {_words(kinds)}, got {f.name}={value!r}.")
+
+
+def _check_range(f: dataclasses.Field, value: Value) -> None:
+    rule, why = f.metadata, f" ({f.metadata['doc']})" if f.metadata.get("doc") else ""
+    if isinstance(value, str):
+        if rule.get("choices") and value not in rule["choices"]:
+            raise SpecError(f'{f.name}="{value}" is not one of its values. {nearest(value, rule["choices"])}')
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        if math.isnan(value) or (math.isinf(value) and not rule.get("infinite")):
+            raise SpecError(f"{f.name} must be a finite number{why}, got {f.name}={value}.")
+        for bound, broken, words in (
+            ("at_least", lambda b: value < b, "at least"),
+            ("above", lambda b: value <= b, "above"),
+            ("at_most", lambda b: value > b, "at most"),
+        ):
+            if rule.get(bound) is not None and broken(rule[bound]):
+                raise SpecError(f"{f.name} must be {words} {rule[bound]:g}{why}, got {f.name}={value}.")
+
+
+def _words(kinds: tuple[type, ...]) -> str:
+    names = {bool: "true or false", int: "an integer", float: "a number", str: "a word", type(None): "none"}
+    return " or ".join(names[k] for k in kinds)

@@ -1,0 +1,245 @@
+"""Bytes on disk: files written once, believed only when their hashes fit, and read as if a stranger had written them.
+
+Nothing here knows what a run is. Tensors are safetensors, documents are JSON sealed by its own hash.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import StoreError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+FORMAT = 1
+REPAIR = 'Run "phasescope repair": it sets the damage aside, and what is missing is computed when next asked for.'
+LARGEST_JSON = 2**28
+_ELSEWHERE = (
+    "What was stored before is intact. Make room or give yourself access, or choose another folder: --store DIR"
+)
+_TENSORS = {
+    "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "BOOL": "bool",
+    "I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8",
+    "U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8",
+}  # fmt: skip
+_COMPLEX = "~complex"
+
+
+class Damaged(StoreError):
+    """Not what was written."""
+
+
+class NewerFormat(StoreError):
+    """Written by a later version: not damaged, only not ours to read."""
+
+
+@contextlib.contextmanager
+def refusals(path: Path, doing: str) -> Iterator[None]:
+    """Turn what the system refuses into a sentence that says where, what and what to do."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename and str(error.filename) != str(path) else ""
+        refused = StoreError(f"cannot {doing} {path}: {error.strerror or error}{where}. {_ELSEWHERE}.")
+        refused.errno = error.errno
+        raise refused from error
+
+
+def make_folders(folder: Path) -> None:
+    """`mkdir -p`, durably."""
+    missing = []
+    while not folder.is_dir():
+        missing.append(folder)
+        folder = folder.parent
+    for new in reversed(missing):
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(new)
+        sync_folder(new.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """A rename is atomic at once, but durable only when its folder is."""
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write(path: Path, data: bytes) -> None:
+    """Write and fsync a file that nobody looks for yet."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, flags, 0o644)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(handle, view) :]
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def place(path: Path, data: bytes, temporary: str = "") -> None:
+    """Write a file so that its name shows all of it or nothing; the folder is synced by the caller."""
+    draft = path.with_name(f".{path.name}{temporary}.part")
+    try:
+        write(draft, data)
+        os.replace(draft, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        raise
+
+
+def read(path: Path, root: Path, size: int | None = None, limit: int | None = None) -> bytes:
+    """A plain file inside `root`, of exactly `size` bytes if given; links out of the store are not followed."""
+    try:
+        if not path.resolve().is_relative_to(root.resolve()):
+            raise Damaged(f"{path} is a link that leaves the store; it is not followed. Remove it. {REPAIR}")
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+        handle = os.open(path, flags)
+        with open(handle, "rb") as file:
+            found = os.fstat(handle)
+            if not stat.S_ISREG(found.st_mode):
+                raise Damaged(f"{path} is not a plain file. Remove it. {REPAIR}")
+            if size is not None and found.st_size != size:
+                raise Damaged(f"{path} is damaged: {size} bytes were written, {found.st_size} are there. {REPAIR}")
+            if limit is not None and found.st_size > limit:
+                raise Damaged(f"{path} is damaged: it has {found.st_size} bytes, more than {limit}. {REPAIR}")
+            return file.read(found.st_size)
+    except FileNotFoundError:
+        raise Damaged(f"{path} is missing. {REPAIR}") from None
+    except StoreError:
+        raise
+    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+        raise StoreError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}. {REPAIR}") from error
+
+
+def sha256(data: bytes | memoryview) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def check_hash(path: Path, data: bytes, expected: object) -> bytes:
+    if sha256(data) != expected:
+        raise Damaged(f"{path} is damaged: its SHA-256 is not the one written down for it. {REPAIR}")
+    return data
+
+
+def remove_tree(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def hold(path: Path, on_wait: Callable[[], None] | None = None, wait: bool = True) -> Iterator[bool]:
+    """Exclusive use of the lock file `path`; the system releases it when its process dies. Yields whether it is held.
+
+    The file stays when it is released: unlinking it would let two waiters hold two files of the same name.
+    """
+    import filelock
+
+    lock = filelock.FileLock(path, thread_local=False)
+    with refusals(path, "lock"):
+        try:
+            lock.acquire(timeout=0)
+        except filelock.Timeout:
+            if wait:
+                if on_wait is not None:
+                    on_wait()
+                lock.acquire()
+    try:
+        yield lock.is_locked
+    finally:
+        lock.release()
+
+
+def seal(document: Mapping[str, Any], indent: int | None = 1) -> bytes:
+    """JSON whose first member is the SHA-256 of all the bytes after it."""
+    body = json.dumps(document, sort_keys=True, indent=indent).encode()[1:]
+    return _seal_of(body) + body
+
+
+def unseal(path: Path, data: bytes) -> dict[str, Any]:
+    """The document of a sealed file; a changed byte is an error, a newer format is another one."""
+    try:
+        document = json.loads(data)
+        if not isinstance(document, dict):
+            raise ValueError("not a JSON object")
+    except (ValueError, RecursionError) as error:
+        raise Damaged(f"{path} is damaged: it is not the JSON that was written ({error}). {REPAIR}") from None
+    if isinstance(document.get("format"), int) and document["format"] > FORMAT:
+        raise NewerFormat(
+            f"{path} has format {document['format']}; this version of phasescope reads up to {FORMAT}. Upgrade "
+            "phasescope to read it: pip install -U phasescope. The file was left as it is."
+        )
+    body = data[len(_seal_of(b"")) :]
+    if data != _seal_of(body) + body:
+        raise Damaged(f"{path} is damaged: its SHA-256 is not the one written down in it. {REPAIR}")
+    return document
+
+
+def _seal_of(body: bytes) -> bytes:
+    return b'{"seal": "' + sha256(body).encode() + b'",'
+
+
+def plain(value: Any) -> Any:
+    """The value in strict JSON: numpy numbers as Python's, tuples as lists, infinities and NaN as words."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    raise StoreError(f"cannot store {value!r}: a manifest holds numbers, words, lists and mappings. Convert it first.")
+
+
+def pack_tensors(tensors: Mapping[str, np.ndarray]) -> bytes:
+    """Arrays by name as safetensors; a complex array is kept as pairs of reals."""
+    import numpy as np
+    from safetensors.numpy import save
+
+    plain_arrays = {}
+    for name, given in tensors.items():
+        array = np.asarray(given, order="C")
+        if array.dtype.kind == "c":
+            name, array = name + _COMPLEX, np.stack([np.real(array), np.imag(array)], -1)
+        if array.dtype.name not in _TENSORS.values():
+            raise StoreError(f'cannot store "{name}": it has dtype {array.dtype}, and the store keeps numbers only.')
+        plain_arrays[name] = array.astype(array.dtype.newbyteorder("="), copy=False)
+    return save(plain_arrays)
+
+
+def unpack_tensors(path: Path, data: bytes) -> dict[str, np.ndarray]:
+    """The inverse of `pack_tensors`, by name."""
+    import numpy as np
+    from safetensors import SafetensorError, deserialize
+
+    arrays = {}
+    try:
+        for name, tensor in deserialize(data):
+            if tensor["dtype"] == "BF16":
+                import ml_dtypes  # noqa: F401  teaches numpy the name bfloat16
+            array = np.frombuffer(tensor["data"], np.dtype(_TENSORS[tensor["dtype"]])).reshape(tensor["shape"]).copy()
+            if name.endswith(_COMPLEX):
+                name, array = name.removesuffix(_COMPLEX), array.view(np.result_type(array, np.complex64))[..., 0]
+            arrays[name] = array
+    except (SafetensorError, KeyError, IndexError, ValueError) as error:
+        raise Damaged(f"{path} is damaged: it is not the tensors that were written ({error}). {REPAIR}") from None
+    return dict(sorted(arrays.items()))

@@ -1,0 +1,21 @@
+"""The contract of a study, and a counter-example for every claim."""
+
+from my_study import study
+from my_study.claims import escape_time_is_logarithmic, flow_follows_the_closed_form
+from my_study.theory import closed_form
+from phasescope import Outcome, run, sweep
+from phasescope.testing import check_study, constant_like, noise_like
+
+
+def test_the_study_keeps_the_contract():
+    check_study(study)
+
+
+def test_noise_does_not_follow_the_closed_form():
+    truth = run(study, closed_form, store=False)
+    assert flow_follows_the_closed_form(noise_like(truth), truth).outcome is Outcome.FAILS
+
+
+def test_a_weight_that_never_moves_has_no_escape_time():
+    runs = sweep(study, closed_form, start=[1e-2, 1e-3, 1e-4, 1e-5], store=False)
+    assert escape_time_is_logarithmic(constant_like(runs, 0.1)).outcome is not Outcome.HOLDS

@@ -1,0 +1,145 @@
+"""What the theorems talk about, for both coordinates: the symmetry-reduced state and the full parameters."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jaxtyping import Array, Float
+
+import phasescope as ps
+
+from . import data, model, reduction
+from .cot import cot_accuracy
+from .margin import margin_rows, max_margin
+from .spec import Spec
+
+field = ps.field
+
+
+class Observed(ps.Observables):
+    """All arms report these. `match` and `differ`: strings whose last token equals the pivot's, and the others."""
+
+    loss: Float[Array, ""] = field(symbol=r"\mathcal{L}", doc="loss over all strings")
+    loss_by_length: Float[Array, "length"] = field(symbol=r"\mathcal{L}_L", doc="loss over the strings of one length")
+    token_score: Float[Array, "position"] = field(symbol=r"v_\ell", doc="read-out of a position's token")
+    score_match: Float[Array, "length"] = field(symbol="p_L", doc="attention score of a matching pivot")
+    score_differ: Float[Array, "length"] = field(symbol="q_L", doc="attention score of a differing pivot")
+    score_other: Float[Array, "length position"] = field(symbol=r"m_{L\ell}", doc="attention score of any other key")
+    score_self: Float[Array, "length"] = field(symbol="s_L", doc="attention score of the last token itself")
+    attention_match: Float[Array, "length position"] = field(symbol=r"\varphi^+", doc="attention in matching strings")
+    attention_differ: Float[Array, "length position"] = field(symbol=r"\varphi^-", doc="attention in differing strings")
+    output_match: Float[Array, "length"] = field(symbol="T^+_L", doc="output on matching strings")
+    output_differ: Float[Array, "length"] = field(symbol="T^-_L", doc="output on differing strings")
+    accuracy: Float[Array, ""] = field(doc="mean accuracy over the lengths")
+    accuracy_by_length: Float[Array, "length"] = field(doc="accuracy at one length")
+    loss_floor: Float[Array, ""] = field(doc="no read-out can bring the loss below this")
+    u_norm: Float[Array, ""] = field(symbol=r"\|u\|", doc="norm of the read-out")
+    W_norm: Float[Array, ""] = field(symbol=r"\|W\|_F", doc="norm of the attention matrix")
+    token_asymmetry: Float[Array, ""] | None = field(doc="largest difference of u between the two tokens of a position")
+    score_asymmetry: Float[Array, ""] | None = field(doc="largest token dependence of W at keys that are neither pivot nor last")
+    self_asymmetry: Float[Array, ""] | None = field(doc="largest token dependence of W at the last token's own key")
+
+
+def measure_reduced(state: reduction.State, spec: Spec) -> Observed:
+    """Look at a state of the symmetry reduction."""
+    pivots, alpha = spec.pivots, spec.weights
+    outputs = reduction.outputs(state, pivots, spec.lam)
+    by_length = reduction.loss_by_length(outputs, pivots, alpha)
+    accuracy = reduction.accuracy_by_length(outputs, pivots)
+    return _observed(state, spec, outputs, by_length, accuracy)
+
+
+def measure_full(params: model.Params, batch: model.Batch, spec: Spec) -> Observed:
+    """Look at the full parameters: losses and accuracies string by string, scores as means over what they stand for."""
+    pivots, N = spec.pivots, spec.size
+    state = reduction.from_full(params, pivots)
+    T = model.outputs(params, batch, spec.lam)
+    length = batch.present.sum(axis=1) - 1
+    share = 0.5 ** (length + 1.0)
+    at_length = lambda x: jnp.zeros(N).at[length].add(x)
+    correct = jnp.where(T > 0, batch.labels > 0, batch.labels < 0)
+    outputs = jnp.stack([_mean_output(T, length, batch.labels == sign, N) for sign in (1.0, -1.0)])
+    by_length = at_length(batch.weights * jnp.logaddexp(0.0, -batch.labels * T))
+    u, W = params["u"].reshape(N, 2), params["W"].reshape(N, 2, N, 2)
+    spread = jnp.abs(W[:, 0] - W[:, 1]).max(axis=-1).T  # [length, position]: how the key's token matters
+    kinds = np.ogrid[1 : N + 1, 1 : N + 1]
+    other = (kinds[1] < kinds[0]) & (kinds[1] != pivots[:, None])
+    itself = (kinds[1] == kinds[0]) & (kinds[1] != pivots[:, None])
+    return _observed(
+        state, spec, outputs, by_length, at_length(share * correct),
+        token_asymmetry=jnp.abs(u[:, 0] - u[:, 1]).max(),
+        score_asymmetry=jnp.where(other, spread, 0.0).max(),
+        self_asymmetry=jnp.where(itself, spread, 0.0).max(),
+    )  # fmt: skip
+
+
+def _observed(state, spec, outputs, by_length, accuracy, token_asymmetry=None, score_asymmetry=None, self_asymmetry=None):
+    attention = reduction.attention(state, spec.pivots, spec.lam)
+    # Where the pivot is the last token itself no string differs: there is no such output, and 0 stands for it.
+    outputs = jnp.where(data.class_fractions(spec.pivots) > 0, outputs, 0.0)
+    trained = spec.weights / spec.weights.sum()
+    return Observed(
+        loss=by_length.sum(), loss_by_length=by_length, token_score=state.v, score_match=state.p, score_differ=state.q,
+        score_other=state.M - jnp.diag(state.s), score_self=state.s,
+        attention_match=attention[0], attention_differ=attention[1], output_match=outputs[0], output_differ=outputs[1],
+        accuracy=(accuracy * trained).sum(), accuracy_by_length=accuracy,
+        loss_floor=reduction.loss_floor(outputs, spec.pivots, spec.weights),
+        u_norm=reduction.u_norm(state), W_norm=reduction.W_norm(state),
+        token_asymmetry=token_asymmetry, score_asymmetry=score_asymmetry, self_asymmetry=self_asymmetry,
+    )  # fmt: skip
+
+
+def _mean_output(T, length, chosen, N):
+    total = jnp.zeros(N).at[length].add(jnp.where(chosen, T, 0.0))
+    count = np.bincount(np.asarray(length), np.asarray(chosen, float), N)
+    return total / np.maximum(count, 1.0)
+
+
+def derive(ds: xr.Dataset, spec: Spec, split: float) -> xr.Dataset:
+    """What follows from the records on the host: drift since `split`, the max-margin direction there, CoT accuracy."""
+    start = ds.sel(time=split) if (ds.time == split).any() else None
+    if start is not None and spec.init_scale == 0:
+        ds = ds.assign(W_drift=_drift(ds, start)).assign(_margin(ds, start, spec))
+    return ds.assign(cot_accuracy=_chain_of_thought(ds, spec))
+
+
+def _drift(ds: xr.Dataset, start: xr.Dataset) -> xr.DataArray:
+    """The multiplicities of p, q, m and s in W are 2, 2, 4 and 2."""
+    square = lambda name: (ds[name] - start[name]) ** 2
+    total = 2 * (square("score_match") + square("score_differ") + square("score_self")).sum("length")
+    drift = np.sqrt(total + 4 * square("score_other").sum(("length", "position")))
+    return drift.assign_attrs(symbol=r"\|W_t - W_{t_0}\|", long_name="how far the attention moved since phase 1 ended")
+
+
+def _margin(ds: xr.Dataset, start: xr.Dataset, spec: Spec) -> dict[str, xr.DataArray]:
+    """The max-margin read-out for the attention at the end of phase 1; nan where it cannot be certified."""
+
+    def solve(match, differ):
+        found = max_margin(margin_rows(np.stack([match, differ]), spec.pivots, spec.weights))
+        return found.v if found.reliable else np.full_like(found.v, np.nan)
+
+    both = ["length", "position"]
+    best = xr.apply_ufunc(
+        solve, start.attention_match, start.attention_differ, input_core_dims=[both, both], output_core_dims=[["position"]],
+        vectorize=True,
+    ).drop_vars(["time", "stage"], errors="ignore")  # fmt: skip
+    size = np.sqrt((best**2).sum("position", skipna=False))
+    scale = np.sqrt((ds.token_score**2).sum("position")) * size
+    cosine = xr.where(scale > 0, (ds.token_score * best).sum("position", skipna=False) / scale.where(scale > 0), np.nan)
+    return {
+        "margin_norm": (np.sqrt(2) * size).assign_attrs(symbol=r"\|u^*\|", long_name="norm of the max-margin read-out at t_0"),
+        "margin_direction": best.assign_attrs(symbol="v^*", long_name="max-margin read-out for the attention at t_0"),
+        "margin_cosine": cosine.assign_attrs(symbol=r"\cos(u_t, u^*)", long_name="alignment with the max-margin read-out"),
+    }
+
+
+def _chain_of_thought(ds: xr.Dataset, spec: Spec) -> xr.DataArray:
+    """Truncated chain of thought for even pairs, full for parity, on inputs up to two tokens beyond what was trained."""
+    lengths = np.arange(2, min(spec.size + 2, 16) + 1)
+    accuracy = cot_accuracy(
+        ds.output_match.values, ds.output_differ.values, (ds.token_score.sum("position") > 0).values,
+        spec.pivots, lengths, truncated=spec.task == "even_pairs",
+    )  # fmt: skip
+    dims = (*ds.loss.dims, "input_length")
+    return xr.DataArray(accuracy, dims=dims, coords={"input_length": lengths}, attrs={"long_name": "parity by chain of thought"})

@@ -1,0 +1,72 @@
+"""The numbers of one run, and a preset for each figure and for the theorems' own setting."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import phasescope as ps
+
+from ...errors import SpecError
+from . import data
+from .closed_forms import theorem_setting
+
+
+class Spec(ps.Spec):
+    """Defaults are the paper's experiment of Section 6."""
+
+    task: str = ps.field("even_pairs", choices=("even_pairs", "parity"), doc="what the pivot of a length is")
+    max_length: int | None = ps.field(
+        None, symbol=r"L_{\max}", doc="longest string; by default 6, for parity 2 base_length - 2", at_least=2
+    )
+    base_length: int = ps.field(4, symbol="L_0", doc="parity: length of the input of the chain of thought", at_least=2)
+    lam: float = ps.field(2.0, symbol=r"\lambda", doc="scale of the attention scores", above=0)
+    eta: float = ps.field(0.1, symbol=r"\eta", doc="step size", above=0)
+    switch: int = ps.field(100, symbol="t_0", doc="updates in phase 1", at_least=0, traced=True)
+    schedule: str = ps.field("two_phase", choices=("two_phase", "vanilla"), doc="whether phase 1 speeds the attention up")
+    steps: int = ps.field(10_000, symbol="T", doc="updates in all", at_least=1, traced=True)
+    horizon: float | None = ps.field(None, symbol=r"\tau", doc="end of flow arms; by default eta * steps", above=0)
+    lengths: str = ps.field("all", choices=("all", "cot"), doc="parity: train on all lengths, or on the chain of thought alone")
+    init_scale: float = ps.field(0.0, symbol=r"\sigma", doc="standard deviation at the start (exhaustive arms)", at_least=0)
+    handover: int = ps.field(1000, doc="handover arm: updates on even pairs before the chain of thought", at_least=1, traced=True)
+
+    def __check_init__(self) -> None:
+        if self.lengths == "cot" and self.task != "parity":
+            raise SpecError('lengths="cot" needs task="parity": even pairs have no chain of thought.')
+
+    @property
+    def size(self) -> int:
+        """$N$, the longest length."""
+        if self.max_length is not None:
+            return self.max_length
+        return 2 * self.base_length - 2 if self.task == "parity" else 6
+
+    @property
+    def pivots(self) -> np.ndarray:
+        """$c_L$ for every length."""
+        if self.task == "parity":
+            return data.parity_pivots(self.base_length, self.size)
+        return data.even_pairs_pivots(self.size)
+
+    @property
+    def weights(self) -> np.ndarray:
+        r"""$\alpha_L$: 1 for the lengths that are trained on."""
+        return data.length_weights(self.size, self.base_length if self.lengths == "cot" else 1)
+
+
+def in_theorem_setting(max_length: int) -> Spec:
+    r"""The theorems' own scalings with unit constants: $\lambda = N^2$, $\eta = N^{-4/3}$, $t_0$ and $T$ as printed."""
+    lam, eta, switch, last = theorem_setting(max_length)
+    return Spec(max_length=max_length, lam=lam, eta=eta, switch=switch, steps=last)
+
+
+default = Spec()
+presets = {
+    "tiny": Spec(max_length=4, switch=10, steps=40),
+    "figure_2": Spec(steps=2000),
+    "figure_3": Spec(task="parity", steps=2000),
+    "figure_4": Spec(lam=10.0, steps=10_000),
+    "figure_5": Spec(lam=18.0, steps=10_000),
+    "figure_6": Spec(schedule="vanilla", steps=2000),
+    "extended": Spec(lam=1e4, eta=1.0, switch=7000, steps=1_007_000),
+    "cot_alone": Spec(task="parity", lengths="cot", init_scale=0.01, steps=5000),
+} | {f"theorem_{n}": in_theorem_setting(n) for n in (6, 16, 64, 256, 1024)}

@@ -1,0 +1,66 @@
+r"""Arms of theory: gradient flow in log time, and the read-out under frozen attention.
+
+Descent with step $\eta$ follows the flow in $\tau = \eta t$ closely up to $\eta \approx 1$ (the step enters through
+$\tau$ alone), so `time` is $\tau$ here. Late-time laws are approached like $1/\log\tau$; the solver therefore works in
+$s = \log(1 + \kappa\tau)$, in which $\tau = e^{40}$, some $10^{18}$ steps of descent, is one second away.
+"""
+
+from __future__ import annotations
+
+import phasescope as ps
+
+from . import reduction
+from .observables import derive, measure_reduced
+from .spec import Spec
+from .training import coordinates
+
+KAPPA = 1e4  # log time from tau = 1e-4 on
+RECORDS = 240
+
+
+def log_flow(spec: Spec) -> ps.Plan:
+    """Gradient flow of u and W in log time, in the coordinates of the symmetry reduction; time is tau."""
+    pivots, alpha = spec.pivots, spec.weights
+
+    def follow(k) -> ps.Dynamics:
+        return ps.flow(lambda state: reduction.velocity(state, pivots, spec.lam, k, alpha=alpha), kappa=KAPPA)
+
+    fast = 1.0 if spec.schedule == "two_phase" else 1 / spec.lam
+    split = spec.eta * spec.switch
+    return ps.Plan(
+        init=lambda key: reduction.zeros(spec.size),
+        stages=(
+            ps.Stage("phase 1", follow(fast), ps.log_times(split, 40, first=1e-3)),
+            ps.Stage("phase 2", follow(1 / spec.lam), ps.log_times(_end(spec) - split, RECORDS, first=1e-2)),
+        ),
+        measure=lambda state: measure_reduced(state, spec),
+        derive=lambda ds: derive(ds, spec, split),
+        coords=coordinates(spec),
+    )
+
+
+def frozen(spec: Spec) -> ps.Plan:
+    """Descent through phase 1, then the flow of u alone with the attention frozen as it is; time is tau."""
+    pivots, alpha = spec.pivots, spec.weights
+    k = 1.0 if spec.schedule == "two_phase" else 1 / spec.lam
+    step = lambda state, t, key: reduction.step(state, pivots, spec.eta, spec.lam, k, alpha=alpha)
+    read_out = lambda state: reduction.velocity(state, pivots, spec.lam, 0.0, alpha=alpha).v
+    split = spec.eta * spec.switch
+    return ps.Plan(
+        init=lambda key: reduction.zeros(spec.size),
+        stages=(
+            ps.Stage("phase 1", ps.iterate(step, lanes_last=True), ps.log_times(spec.switch, 40), unit=spec.eta),
+            ps.Stage(
+                "frozen",
+                ps.flow(read_out, kappa=KAPPA, where=lambda state: state.v),
+                ps.log_times(_end(spec) - split, RECORDS, first=1e-2),
+            ),
+        ),
+        measure=lambda state: measure_reduced(state, spec),
+        derive=lambda ds: derive(ds, spec, split),
+        coords=coordinates(spec),
+    )
+
+
+def _end(spec: Spec):
+    return spec.eta * spec.steps if spec.horizon is None else spec.horizon

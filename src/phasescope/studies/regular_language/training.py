@@ -1,0 +1,100 @@
+"""Arms of training: gradient descent on all strings, in full coordinates and in those of the symmetry reduction."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array
+
+import phasescope as ps
+
+from . import model, reduction
+from .observables import derive, measure_full, measure_reduced
+from .spec import Spec
+
+
+def exhaustive(spec: Spec) -> ps.Plan:
+    """Gradient descent on u and W, over all strings of all lengths."""
+    batch = model.exhaustive(spec.pivots, spec.weights)
+    descend = lambda speed: full_descent(spec, batch, speed)
+    return ps.Plan(
+        init=lambda key: random_start(key, spec),
+        stages=two_phases(spec, descend),
+        measure=lambda params: measure_full(params, batch, spec),
+        derive=lambda ds: derive(ds, spec, spec.switch),
+        coords=coordinates(spec),
+    )
+
+
+def symmetric(spec: Spec) -> ps.Plan:
+    """The same descent in the coordinates of the exact symmetry reduction: O(N^2) numbers instead of 2^N strings."""
+    pivots, alpha = spec.pivots, spec.weights
+
+    def descend(speed: Array | float) -> ps.Dynamics:
+        # The scores' gradient contains 1/lam, so a step of eta * speed on W is a net step of eta * speed / lam.
+        step = lambda state, t, key: reduction.step(state, pivots, spec.eta, spec.lam, speed / spec.lam, alpha=alpha)
+        return ps.iterate(step, lanes_last=True)
+
+    return ps.Plan(
+        init=lambda key: reduction.zeros(spec.size),
+        stages=two_phases(spec, descend),
+        measure=lambda state: measure_reduced(state, spec),
+        derive=lambda ds: derive(ds, spec, spec.switch),
+        coords=coordinates(spec),
+    )
+
+
+def handover(spec: Spec) -> ps.Plan:
+    """Even pairs first, then the steps of parity's chain of thought alone, without the shorter strings."""
+    parity = spec.replace(task="parity", lengths="cot")
+    even, cot = (model.exhaustive(s.pivots, s.weights) for s in (spec.replace(task="even_pairs", lengths="all"), parity))
+    plain = lambda batch: full_descent(spec, batch, 1.0)
+    return ps.Plan(
+        init=lambda key: model.zeros(parity.size),
+        stages=(
+            ps.Stage("phase 1", full_descent(spec, even, spec.lam), ps.log_times(spec.switch, 30)),
+            ps.Stage("even pairs", plain(even), ps.log_times(spec.handover - spec.switch, 50)),
+            ps.Stage("chain of thought", plain(cot), ps.log_times(spec.steps - spec.handover, 70)),
+        ),
+        measure=lambda params: measure_full(params, cot, parity),
+        coords=coordinates(parity),
+    )
+
+
+def two_phases(spec: Spec, descend) -> tuple[ps.Stage, ...]:
+    """Phase 1 up to `switch`, with the attention's step times lam unless the schedule is vanilla; then phase 2.
+
+    `descend(speed)` is the dynamics whose step on W is `speed` times that on u.
+    """
+    fast = spec.lam if spec.schedule == "two_phase" else 1.0
+    first = _smaller(spec.switch, spec.steps)
+    return (
+        ps.Stage("phase 1", descend(fast), ps.log_times(first, 50)),
+        ps.Stage("phase 2", descend(1.0), ps.log_times(spec.steps - first, 50)),
+    )
+
+
+def full_descent(spec: Spec, batch: model.Batch, speed: Array | float) -> ps.Dynamics:
+    """Full-batch gradient descent with step eta on u and eta * speed on W."""
+    rates = optax.partition({"u": optax.sgd(spec.eta), "W": optax.sgd(spec.eta * speed)}, {"u": "u", "W": "W"})
+    return ps.descent(lambda params, _: model.loss(params, batch, spec.lam), rates)
+
+
+def random_start(key: Array, spec: Spec) -> model.Params:
+    """Zero, plus Gaussian noise of size `init_scale`."""
+    zeros = model.zeros(spec.size)
+    keys = dict(zip(zeros, jax.random.split(key, len(zeros)), strict=True))
+    return {name: x + spec.init_scale * jax.random.normal(keys[name], x.shape) for name, x in zeros.items()}
+
+
+def coordinates(spec: Spec) -> dict[str, np.ndarray]:
+    """Lengths and positions count from 1."""
+    numbers = np.arange(1, spec.size + 1)
+    return {"length": numbers, "position": numbers}
+
+
+def _smaller(a, b):
+    """The minimum of two numbers, plain ones on the host and traced ones in the program."""
+    return jnp.minimum(a, b) if isinstance(a, jax.Array) else min(a, b)

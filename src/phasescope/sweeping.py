@@ -1,0 +1,248 @@
+"""sweep: the same run over the product of some values, as one dataset whose sweep axes are ordinary dims.
+
+Floats and seeds are lanes of one program, in blocks of a fixed width; every other field is a task of its own. Each
+block is stored as it finishes, so that a sweep which is stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures as futures
+import dataclasses
+import itertools
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import xarray as xr
+
+from .discovery import installed
+from .engine import Job
+from .errors import PlanError, SpecError
+from .plan import Arm
+from .running import Lab, identity, job_for, lab, obtain
+from .spec import float_fields
+from .store import Store
+from .study import Study, find
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """One block of lanes: what a worker needs, in plain values."""
+
+    study: str
+    arm: str
+    preset: str | None
+    changes: tuple[tuple[str, Any], ...]
+    seed: int
+    columns: tuple[tuple[str, tuple[float, ...]], ...]  # one value a lane, without padding
+    at: tuple[float, ...] | None
+    width: int
+
+    def job(self, study: Study, arm: Arm) -> Job:
+        """The block, padded to its width by repeating the last lane."""
+        job = job_for(study, arm, self.preset, self.seed, self.at, dict(self.changes))
+        for name, values in self.columns:
+            if name != "seed":
+                study.specify(self.preset, **dict(self.changes) | {name: min(values)})
+                study.specify(self.preset, **dict(self.changes) | {name: max(values)})
+        padded = {k: (*v, *(v[-1],) * (self.width - len(v))) for k, v in self.columns}
+        return dataclasses.replace(job, columns=padded)
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """How a sweep is cut: the tasks in order, and the axes they are folded back into."""
+
+    outer: dict[str, tuple[Any, ...]]
+    inner: dict[str, tuple[float, ...]]
+    tasks: tuple[Task, ...]
+
+    @property
+    def blocks(self) -> int:
+        """Blocks for each combination of the outer axes."""
+        return len(self.tasks) // math.prod(len(v) for v in self.outer.values())
+
+
+def sweep(
+    study: str | Study,
+    arm: str | Arm,
+    *,
+    preset: str | None = None,
+    seeds: int | Sequence[int] = 1,
+    at: Iterable[float] | None = None,
+    width: int | None = None,
+    executor: futures.Executor | None = None,
+    store: str | Path | bool | None = None,
+    progress: bool | None = None,
+    **fields: Any,
+) -> xr.Dataset:
+    """Run over the product of the fields given as lists: `sweep("linear_modes", "flow", epsilon=[1e-3, 1e-4])`.
+
+    Any `concurrent.futures` executor may carry the tasks; without one, threads of this process do.
+    """
+    chosen = find(study)
+    layout = lay_out(chosen, chosen.arm(arm), preset, seeds, at, width, fields)
+    return sweep_in(chosen, chosen.arm(arm), layout, lab(store, progress), executor)[0]
+
+
+def lay_out(
+    study: Study,
+    arm: Arm,
+    preset: str | None,
+    seeds: int | Sequence[int],
+    at: Iterable[float] | None,
+    width: int | None,
+    fields: Mapping[str, Any],
+) -> Layout:
+    """Cut a sweep into blocks of lanes."""
+    floats = float_fields(study.spec)
+    axes = {k: tuple(np.asarray(v).tolist()) for k, v in fields.items() if np.ndim(v) == 1}
+    fixed = {k: v for k, v in fields.items() if k not in axes}
+    study.specify(preset, **fixed, **{k: v[0] for k, v in axes.items() if v})
+    for name, values in axes.items():
+        if not values or len(set(values)) != len(values):
+            raise SpecError(f"{study.name}: the axis {name} needs values that differ from each other, got {values}.")
+    inner = {k: tuple(float(x) for x in v) for k, v in axes.items() if k in floats}
+    outer = {k: v for k, v in axes.items() if k not in inner}
+    numbers = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds)
+    if not numbers or min(numbers) < 0:
+        raise SpecError(f"{study.name}: seeds must be one or more numbers from 0 on, got {seeds}.")
+    widest = width or default_width()
+    if len(numbers) > 1:
+        # With enough floats to fill a block, its lanes share one seed, and so their random numbers.
+        if math.prod(map(len, inner.values())) >= widest / 4:
+            outer = {"seed": numbers} | outer
+        else:
+            inner = {"seed": tuple(map(float, numbers))} | inner
+    lanes = list(itertools.product(*inner.values())) if inner else [()]
+    width = width or min(widest, 1 << (len(lanes) - 1).bit_length())
+    times, tasks = None if at is None else tuple(at), []
+    for combination in itertools.product(*outer.values()):
+        changes = dict(zip(outer, combination, strict=True))
+        seed = int(changes.pop("seed", numbers[0]))
+        for start in range(0, len(lanes), width):
+            block = lanes[start : start + width]
+            columns = tuple((k, tuple(lane[j] for lane in block)) for j, k in enumerate(inner))
+            words = tuple(sorted((fixed | changes).items()))
+            tasks.append(Task(study.name, arm.__name__, preset, words, seed, columns, times, width if inner else 1))
+    return Layout(outer, inner, tuple(tasks))
+
+
+def default_width() -> int:
+    """Lanes in a block: what fills a CPU core's vector units and cache, or a GPU."""
+    return 64 if jax.default_backend() == "cpu" else 8192
+
+
+def sweep_in(
+    study: Study, arm: Arm, layout: Layout, lab: Lab, executor: futures.Executor | None = None
+) -> tuple[xr.Dataset, list[str]]:
+    """Run the tasks that the store lacks, then fold all of them into one dataset."""
+    if executor is not None and lab.store is not None and not _is_local(executor):
+        _run_elsewhere(study, layout, lab, executor)
+    work = lambda task: obtain(study, task.job(study, arm), lab, task.width, label=f"{study.name}.{arm.__name__} block")
+    with lab.meter(f"{study.name}.{arm.__name__} sweep", len(layout.tasks)) as tick:
+        done = [_ticked(tick, result) for result in _map(work, layout.tasks, lab, executor)]
+    return fold(layout, [ds for ds, _ in done]), [id for _, id in done]
+
+
+def _map(work: Any, tasks: Sequence[Task], lab: Lab, executor: futures.Executor | None) -> Iterable[Any]:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if len(tasks) == 1 or (executor is None and cores == 1):
+        yield from map(work, tasks)
+        return
+    pool = executor if executor is not None and _is_local(executor) else futures.ThreadPoolExecutor(cores)
+    pending = [pool.submit(work, task) for task in tasks]
+    try:
+        for future in pending:
+            yield future.result()
+    except BaseException:
+        lab.stop.set()  # what runs saves and stops; what has not begun never does
+        for future in pending:
+            future.cancel()
+        raise
+    finally:
+        if pool is not executor:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _run_elsewhere(study: Study, layout: Layout, lab: Lab, executor: futures.Executor) -> None:
+    """Other processes write into the store themselves and return only ids, so that a lost one loses nothing finished."""
+    if study.name not in installed():
+        raise PlanError(f"{study.name} is not an installed study, so other processes cannot find it: install it, or use threads.")
+    assert lab.store is not None
+    pending = [executor.submit(run_task, task, str(lab.store.root)) for task in layout.tasks]
+    with lab.meter(f"{study.name} on workers", len(pending)) as tick:
+        for future in futures.as_completed(pending):
+            _ticked(tick, future.result())
+
+
+def run_task(task: Task, root: str) -> str:
+    """What a worker process does: run one block into the store and return its id."""
+    study = find(task.study)
+    return obtain(study, task.job(study, study.arm(task.arm)), Lab(Store(Path(root))), task.width)[1]
+
+
+def bill(study: Study, arm: Arm, layout: Layout, store: Store | None) -> dict[str, Any]:
+    """What a sweep would cost: blocks, lanes, and how many of them the store already has."""
+    have = sum(
+        store is not None and store.find(identity(study, task.job(study, arm), task.width)) is not None for task in layout.tasks
+    )
+    return {
+        "axes": {k: len(v) for k, v in (layout.outer | layout.inner).items()},
+        "runs": sum(max((len(v) for _, v in t.columns), default=1) for t in layout.tasks),
+        "programs": math.prod(len(v) for k, v in layout.outer.items() if k != "seed"),
+        "blocks": len(layout.tasks), "width": layout.tasks[0].width, "stored": have, "missing": len(layout.tasks) - have,
+    }  # fmt: skip
+
+
+def fold(layout: Layout, results: Sequence[xr.Dataset]) -> xr.Dataset:
+    """Blocks of lanes back into a grid, last axis first."""
+    grid = []
+    for start in range(0, len(results), layout.blocks):
+        blocks = [
+            ds.isel(lane=slice(len(task.columns[0][1]))) if layout.inner else ds
+            for ds, task in zip(results[start : start + layout.blocks], layout.tasks[start:], strict=False)
+        ]
+        grid.append(_unfold(xr.concat(blocks, "lane", data_vars="minimal", coords="minimal", compat="override", join="override")
+                            if len(blocks) > 1 else blocks[0], layout.inner))  # fmt: skip
+    for axis, values in reversed(layout.outer.items()):
+        n = len(values)
+        # combine_by_coords cannot align sweeps that change a shape; concatenation axis by axis can.
+        grid = [
+            xr.concat(grid[i : i + n], xr.Variable(axis, list(values)), join="outer", data_vars="minimal" if n == 1 else "all",
+                      coords="minimal", compat="override", combine_attrs="drop_conflicts")  # fmt: skip
+            for i in range(0, len(grid), n)
+        ]
+    return grid[0]
+
+
+def _unfold(ds: xr.Dataset, inner: Mapping[str, tuple[float, ...]]) -> xr.Dataset:
+    """The dim `lane` as the product of the swept axes."""
+    if not inner:
+        return ds
+    shape = tuple(len(v) for v in inner.values())
+    ds = ds.drop_vars(list(inner), errors="ignore")
+
+    def split(v: xr.Variable) -> xr.Variable:
+        if "lane" not in v.dims:
+            return v
+        v = v.transpose("lane", ...)
+        return xr.Variable((*inner, *v.dims[1:]), v.values.reshape(*shape, *v.shape[1:]), v.attrs)
+
+    data = {k: split(v.variable) for k, v in ds.data_vars.items()}
+    coords = {k: split(v.variable) for k, v in ds.coords.items()}
+    axes = {k: np.asarray(v, int if k == "seed" else float) for k, v in inner.items()}
+    return xr.Dataset(data, coords | axes, ds.attrs)
+
+
+def _is_local(executor: futures.Executor) -> bool:
+    return isinstance(executor, futures.ThreadPoolExecutor)
+
+
+def _ticked(tick: Any, result: Any) -> Any:
+    tick(1)
+    return result

@@ -1,0 +1,159 @@
+"""check_study: the contract of a study, which anyone can run on theirs. One sentence for each promise that is broken."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import inspect
+import json
+from collections.abc import Iterator
+
+import jax
+import numpy as np
+import xarray as xr
+
+from .checking import Evidence
+from .claims import Claim
+from .engine import Job, check_schedule, exact_numbers, observed
+from .errors import PhasescopeError
+from .figures import Figure
+from .observables import axes
+from .plan import Arm
+from .running import Lab, obtain
+from .spec import Spec, float_fields
+from .study import Study
+from .verdict import Verdict
+
+TINY = "tiny"
+
+
+def check_study(study: Study, *, evidence: bool = True) -> None:
+    """Raise AssertionError naming all that the study breaks of the contract.
+
+    Arms run at the preset `tiny` if there is one. With `evidence=False` claims and figures are read but not carried
+    out, which is quick.
+    """
+    broken = [*_record(study), *(p for arm in study.arms for p in _arm(study, arm)), *_shared_axes(study)]
+    broken += [p for claim in study.claims for p in _claim(claim)] + [p for figure in study.figures for p in _figure(figure)]
+    if evidence and not broken:
+        broken += list(_carried_out(study))
+    assert not broken, f"{study.name} breaks the contract of a study:\n  - " + "\n  - ".join(broken)
+
+
+def _record(study: Study) -> Iterator[str]:
+    if not study.name.isidentifier():
+        yield f'its name "{study.name}" is not a Python name'
+    if not study.arms:
+        yield "it has no arm"
+    for kind, names in (
+        ("arm", [a.__name__ for a in study.arms]), ("claim", [c.id for c in study.claims]), ("figure", [f.id for f in study.figures]),
+    ):  # fmt: skip
+        for name in {n for n in names if names.count(n) > 1}:
+            yield f'two {kind}s are called "{name}"'
+    for name, spec in {"the default Spec": study.spec, **study.presets}.items():
+        again = type(spec).from_json(json.loads(json.dumps(spec.to_json())))
+        if again.to_json() != spec.to_json():
+            yield f"{name} does not survive JSON"
+
+
+def _arm(study: Study, arm: Arm) -> Iterator[str]:
+    spec = study.presets.get(TINY, study.spec)
+    name = f"arm {arm.__name__}"
+    if not inspect.getdoc(arm):
+        yield f"{name} has no docstring: say in one line how the quantities move"
+    job = Job(arm, spec)
+    try:
+        seen, _ = observed(job)
+        axes(seen)
+        alone = obtain(study, job, Lab())[0]
+    except jax.errors.TracerBoolConversionError as error:
+        yield f"{name} branches on a float (use jnp.where): {str(error).splitlines()[0]}"
+        return
+    except (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError, jax.errors.TracerIntegerConversionError) as error:
+        yield f"{name} needs a float, or a traced integer, as a plain number: {str(error).splitlines()[0]}"
+        return
+    except PhasescopeError as error:
+        yield f"{name} does not run at the tiny spec: {error}"
+        return
+    swept = {}
+    for field in float_fields(spec):
+        value = getattr(spec, field)
+        with contextlib.suppress(PhasescopeError), exact_numbers():
+            check_schedule(dataclasses.replace(job, columns={field: (value, _nudged(spec, field))}))
+            swept[field] = (value, _nudged(spec, field))
+    if not swept:
+        return
+    lanes = dataclasses.replace(job, columns={k: v for k, v in swept.items()})
+    block = obtain(study, lanes, Lab(), width=2)[0].isel(lane=0)
+    for variable in alone.data_vars:
+        if not np.allclose(alone[variable], block[variable], rtol=1e-9, atol=1e-12, equal_nan=True):
+            gap = float(abs(alone[variable] - block[variable]).max())
+            yield f"{name}: a lane of a sweep differs from the single run in {variable} by {gap:.2g}"
+
+
+def _nudged(spec: Spec, field: str) -> float:
+    """A nearby value in range."""
+    value = getattr(spec, field)
+    for candidate in (value * 1.01, value * 0.99, value + 0.01, value):
+        with contextlib.suppress(PhasescopeError):
+            spec.replace(**{field: candidate})
+            return candidate
+    return value
+
+
+def _shared_axes(study: Study) -> Iterator[str]:
+    known: dict[str, tuple[tuple[str, ...], str]] = {}
+    for arm in study.arms:
+        with contextlib.suppress(Exception):  # reported with the arm itself
+            for name, dims in axes(observed(Job(arm, study.presets.get(TINY, study.spec)))[0]).items():
+                first = known.setdefault(name, (dims, arm.__name__))
+                if first[0] != dims:
+                    yield f'arms {first[1]} and {arm.__name__} disagree on the axes of "{name}": {first[0]} and {dims}'
+
+
+def _claim(claim: Claim) -> Iterator[str]:
+    if not claim.cites:
+        yield f"claim {claim.id} cites nothing"
+    if not claim.statement:
+        yield f"claim {claim.id} has no docstring, which is its statement"
+    for regime in claim.regimes:
+        wanted, given = len(inspect.signature(claim.check).parameters), len(regime.evidence)
+        if wanted != given:
+            yield f"claim {claim.id}, {regime.name}: the check takes {wanted} datasets, the evidence gives {given}"
+
+
+def _figure(figure: Figure) -> Iterator[str]:
+    if not figure.caption:
+        yield f"figure {figure.id} has no docstring, which is its caption"
+    if len(inspect.signature(figure.draw).parameters) != len(figure.evidence) + 1:
+        yield f"figure {figure.id}: the drawing takes one dataset for each request, then the axes"
+
+
+def _carried_out(study: Study) -> Iterator[str]:
+    evidence = Evidence(study, Lab())
+    for claim in study.claims:
+        for regime in claim.regimes:
+            try:
+                verdict = claim(*(evidence.get(e)[0] for e in regime.evidence))
+                if not isinstance(verdict, Verdict) or verdict.outcome != regime.expect:
+                    yield f"claim {claim.id}, {regime.name}: {verdict.outcome} where {regime.expect} is expected ({verdict.measured})"
+            except Exception as error:
+                yield f"claim {claim.id}, {regime.name} cannot be checked: {type(error).__name__}: {error}"
+    for figure in study.figures:
+        try:
+            figure.render(*(evidence.get(e)[0] for e in figure.evidence))
+        except Exception as error:
+            yield f"figure {figure.id} cannot be drawn: {type(error).__name__}: {error}"
+
+
+def noise_like(ds: xr.Dataset, seed: int = 0) -> xr.Dataset:
+    """White noise in the shape of a dataset: evidence on which no claim may hold."""
+    generator = np.random.default_rng(seed)
+    draw = lambda v: v.copy(data=generator.standard_normal(v.shape)) if np.issubdtype(v.dtype, np.floating) else v
+    return ds.map(draw, keep_attrs=True)
+
+
+def constant_like(ds: xr.Dataset, value: float = 1.0) -> xr.Dataset:
+    """A constant in the shape of a dataset: evidence on which no claim about change may hold."""
+    fill = lambda v: v.copy(data=np.full(v.shape, value)) if np.issubdtype(v.dtype, np.floating) else v
+    return ds.map(fill, keep_attrs=True)
