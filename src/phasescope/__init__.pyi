@@ -5,13 +5,13 @@ from .checks import at_most as at_most
 from .checks import constant as constant
 from .checks import decreasing as decreasing
 from .checks import eventually as eventually
-from .checks import exponent as exponent
+from .fits import exponent as exponent
 from .checks import increasing as increasing
 from .checks import negative as negative
 from .checks import ordered as ordered
 from .checks import positive as positive
 from .checks import scales_like as scales_like
-from .checks import slope as slope
+from .fits import slope as slope
 from .checks import throughout as throughout
 from .checks import within as within
 from .claims import beyond as beyond
@@ -53,4 +53,5 @@ from .study import find as find
 from .sweeping import sweep as sweep
 from .verdict import Outcome as Outcome
 from .verdict import Verdict as Verdict
+from .verdict import all_of as all_of
 from .verdict import undecided as undecided

@@ -19,7 +19,7 @@ import xarray as xr
 
 SHORTEST = 5  # records in a phase
 FEWEST = 20  # records in all
-RANGE = np.log(25.0)  # a parabola is cut in two over a factor 19 of penalties, an exponential over 21: no phases
+RANGE = np.log(30.0)  # bends are cut in two over factors of 19 (parabola), 25 (exponential), 28 (cube in log time)
 DEPTH = 1e-4  # a change that removes a smaller part of the squared misfit of one line is not looked for
 ROUNDING = 1e-6  # noise is not taken to be smaller than this part of the signal's spread
 
@@ -139,7 +139,11 @@ def _searcher(misfit: np.ndarray) -> Callable[[float], Segments]:
     from ruptures.detection import Pelt
 
     class Lines(BaseCost):
-        model, min_size, table = "lines", SHORTEST, misfit.tolist()
+        min_size, table = SHORTEST, misfit.tolist()
+
+        @property
+        def model(self) -> str:
+            return "lines"
 
         def fit(self, signal: np.ndarray) -> Lines:
             self.signal = signal

@@ -10,9 +10,9 @@ from typing import Any
 
 import xarray as xr
 
-from .claims import Claim, Regime
+from .claims import REGIMES, Claim, Regime
 from .discovery import installed
-from .errors import RunDiverged
+from .errors import SpecError, StudyNotFound, nearest
 from .evidence import Request, Runs, Sized, Sweeps, Tables
 from .running import Lab, identity, job_for, lab, obtain
 from .study import Study, find
@@ -100,10 +100,7 @@ class Evidence:
         if isinstance(request, Tables):
             return request.function(**dict(request.arguments)), ()
         if isinstance(request, Runs):
-            try:
-                ds, id = obtain(self.study, self._job(request), self.lab)
-            except RunDiverged as error:  # what it recorded is evidence too
-                ds, id = error.dataset, error.dataset.attrs["id"]  # type: ignore[attr-defined]
+            ds, id = obtain(self.study, self._job(request), self.lab, throw=False)  # what diverged is evidence too
             return ds, (id,) if id else ()
         ds, ids = sweep_in(self.study, request.arm, self._layout(request), self.lab)
         return ds, tuple(dict.fromkeys(filter(None, ids)))
@@ -142,7 +139,7 @@ def check(
 def check_in(studies: Iterable[Study], lab: Lab, claim: str | None, regime: str | None, full: bool) -> Ledger:
     """`check`, in a given lab."""
     rows = []
-    for study in studies:
+    for study in knowing(studies, claim):
         evidence = Evidence(study, lab, full)
         chosen = chosen_claims(study, claim, regime)
         with lab.meter(f"{study.name}: checking", len(chosen)) as tick:
@@ -152,8 +149,19 @@ def check_in(studies: Iterable[Study], lab: Lab, claim: str | None, regime: str 
     return Ledger(tuple(rows))
 
 
+def knowing(studies: Iterable[Study], claim: str | None) -> list[Study]:
+    """The studies that have the claim; one that none of them has is an error."""
+    studies = list(studies)
+    names = {study.name: {n for c in study.claims for n in (c.id, c.name)} for study in studies}
+    if claim is None or any(claim in known for known in names.values()):
+        return [study for study in studies if claim is None or claim in names[study.name]]
+    raise StudyNotFound(f'{", ".join(names)}: no claim "{claim}". {nearest(claim, set().union(*names.values()))}')
+
+
 def chosen_claims(study: Study, claim: str | None, regime: str | None) -> list[tuple[Claim, Regime]]:
     """Claims of a study with their regimes, as asked for."""
+    if regime not in (None, *REGIMES):
+        raise SpecError(f'there is no regime "{regime}". {nearest(regime, REGIMES)}')
     claims: Sequence[Claim] = study.claims if claim is None else (study.claim(claim),)
     return [(c, r) for c in claims for r in c.regimes if regime in (None, r.name)]
 

@@ -15,6 +15,8 @@ from .errors import PlanError
 from .evidence import Request
 from .verdict import Outcome, Verdict
 
+REGIMES = ("published", "theory", "beyond")
+
 
 @dataclasses.dataclass(frozen=True)
 class Regime:

@@ -316,4 +316,6 @@ def _executor(address: str | None) -> Iterator[Any]:
 
 
 def _print_json(document: Any) -> None:
-    print(json.dumps(document, indent=1, ensure_ascii=False, default=str))
+    from .storage import plain
+
+    print(json.dumps(plain(document), indent=1, ensure_ascii=False, allow_nan=False))

@@ -26,7 +26,7 @@ def installed() -> dict[str, EntryPoint]:
 
 def is_built_in(point: EntryPoint) -> bool:
     """Whether phasescope itself brings the study."""
-    return point.value.startswith("phasescope.studies.")
+    return point.value.startswith("phasescope.studies.") and (point.dist is None or point.dist.name == "phasescope")
 
 
 def owner(point: EntryPoint) -> str:

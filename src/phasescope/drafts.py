@@ -73,7 +73,7 @@ class Draft:
             self.abandon()
 
     def save(self, position: Mapping[str, Any], leaves: Sequence[np.ndarray], parts: Mapping[str, np.ndarray]) -> None:
-        """One checkpoint: the state, and the records since the one before."""
+        """One checkpoint: the state, and the records since the one before. `position` holds numbers, words, lists."""
         if self._number is None:
             self.abandon()
         number = (self._number or 0) + 1

@@ -23,7 +23,7 @@ from jaxtyping import Array
 from .dynamics import State
 from .errors import PlanError
 from .observables import Observables
-from .plan import Arm, Plan, Stage, plan_of
+from .plan import Arm, Plan, Stage, never, plan_of
 from .programs import (
     SPANS,
     advance_stage_jit,
@@ -98,6 +98,13 @@ class Chunk:
     done: Array
     work: float
     inspected: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    began: float = 0.0  # the dataset's time at which its stage began
+    unit: float = 1.0
+    sound: bool = True  # whether anybody's state is finite at its end
+
+    def local(self, time: Any) -> Any:
+        """The dataset's time in the stage's own units."""
+        return (time - self.began) / self.unit
 
     def leaves(self) -> list[np.ndarray]:
         """The arrays of the state, in order, as a checkpoint keeps them (keys as their raw words), then `done`."""
@@ -132,7 +139,8 @@ def _execute(job: Job, start: tuple[Position, Sequence[np.ndarray]] | None) -> I
     if start is None:
         state, seen, finite = begin_run_jit(job.arm, lanes, spec, key)
         position, done = Position(), nobody
-        yield Chunk(position, 0, np.zeros(1), _rows(seen), _host(finite)[None], state, done, 0.0)
+        sound = _host(finite)
+        yield Chunk(position, 0, np.zeros(1), _rows(seen), sound[None], state, done, 0.0, sound=bool(sound.any()))
     else:
         position, (state, done) = start[0], unflatten(job, *start)
     while position.stage < len(plan.stages):
@@ -144,8 +152,9 @@ def _execute(job: Job, start: tuple[Position, Sequence[np.ndarray]] | None) -> I
             position = dataclasses.replace(position, stage=index + 1)
         while position.stage == index:
             starts, stops, kept = spans(times, position.local, stage.dynamics.divisible, budget or FIRST_BUDGET)
+            asks = np.isin(stops, stage.lay_out())
             clock = time.perf_counter()
-            state, done, out = advance_stage_jit(job.arm, index, lanes, spec, key, state, done, starts, stops)
+            state, done, out = advance_stage_jit(job.arm, index, lanes, spec, key, state, done, starts, stops, asks)
             seen, dones, finite = jax.device_get(out)
             budget = _next_budget(budget, time.perf_counter() - clock)
             # `until` may have ended the stage for everybody: what follows in this call is padding.
@@ -161,12 +170,16 @@ def _execute(job: Job, start: tuple[Position, Sequence[np.ndarray]] | None) -> I
             dear = _rows(inspect_state_jit(job.arm, lanes, spec, key, state)) if ended and plan.inspect else {}
             records = {name: x[kept] for name, x in _rows(seen, stacked=True).items()}
             yield Chunk(
-                position, index, offset + unit * stops[kept], records, finite[kept], state, done, local - starts[0], dear
-            )
+                position, index, offset + unit * stops[kept], records, finite[kept], state, done, local - starts[0],
+                dear, offset, unit, bool(finite[last].any()),
+            )  # fmt: skip
 
 
 def record_times(stage: Stage, offset: float, at: Sequence[float] | None) -> np.ndarray:
-    """The stage's own record times, or those of `at` that fall into it (its end is always among them)."""
+    """The stage's own record times, or those of `at` that fall into it (its end is always among them).
+
+    A stage with an `until` keeps its own times as well: only there is it asked, so that `at` does not move its end.
+    """
     times = stage.lay_out()
     if at is None or not times.size:
         return times
@@ -176,7 +189,8 @@ def record_times(stage: Stage, offset: float, at: Sequence[float] | None) -> np.
         if (abs(local - np.round(local)) > 1e-6).any():
             raise PlanError(f'stage "{stage.name}" counts steps: it cannot be recorded between two of them.')
         local = np.round(local)
-    return np.append(np.unique(local), times[-1]).astype(times.dtype)
+    own = times if stage.until is not never else times[-1:]
+    return np.union1d(local, own).astype(times.dtype)
 
 
 def spans(times: np.ndarray, local: float, divisible: bool, budget: int) -> tuple[np.ndarray, np.ndarray, list[int]]:
@@ -261,7 +275,7 @@ def _next_budget(budget: int | None, seconds: float) -> int:
     if budget is None:
         return FIRST_BUDGET
     if seconds < TARGET_SECONDS / 4:
-        return budget * 8
+        return min(budget * 8, 2**40)
     return max(1, budget // 2) if seconds > 2 * TARGET_SECONDS else budget
 
 

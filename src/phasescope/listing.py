@@ -78,10 +78,10 @@ def show_sweep(summary: dict[str, Any], ds: Any) -> None:
 
 def check_bill(studies: Any, lab: Any, claim: str | None, regime: str | None, full: bool) -> list[dict[str, Any]]:
     """For each study: runs that its claims need, runs that the store lacks, seconds that the missing ones may take."""
-    from .checking import Evidence, chosen_claims
+    from .checking import Evidence, chosen_claims, knowing
 
     rows = []
-    for study in studies:
+    for study in knowing(studies, claim):
         evidence = Evidence(study, lab, full)
         wanted = {evidence.plain(e): e for _, r in chosen_claims(study, claim, regime) for e in r.evidence}
         need, lack = (sum(x) for x in zip(*(evidence.missing(e) for e in wanted.values()), strict=True)) if wanted else (0, 0)
@@ -140,15 +140,18 @@ def show_runs(rows: list[dict[str, Any]]) -> None:
 def repair_summary(store: Any) -> dict[str, Any]:
     """What repair found."""
     found = store.repair()
-    return {"intact": found.intact, "damaged": list(found.damaged), "cleared": list(found.cleared),
-            "identical": [list(x) for x in found.identical]}  # fmt: skip
+    problem = lambda p: {"id": p.id, "message": p.message, "moved": None if p.moved is None else str(p.moved)}
+    return {"intact": found.checked - len(found.damaged) - len(found.newer), "damaged": [problem(p) for p in found.damaged],
+            "newer": [problem(p) for p in found.newer], "cleared": [str(path) for path in found.cleared],
+            "identical": [list(group) for group in found.alike]}  # fmt: skip
 
 
 def show_repair(summary: dict[str, Any]) -> None:
     """Damage by name."""
     console.print(f"{summary['intact']} runs are intact; the index is rebuilt.")
-    for problem in summary["damaged"]:
-        console.print(f"damaged: {escape(str(problem))}")
+    for kind in ("damaged", "newer"):
+        for problem in summary[kind]:
+            console.print(f"{kind}: {escape(problem['message'])}", soft_wrap=True)
     for leftover in summary["cleared"]:
         console.print(f"cleared: {escape(str(leftover))}")
     for pair in summary["identical"]:

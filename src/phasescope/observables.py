@@ -77,8 +77,9 @@ def stage_names(ds: xr.Dataset) -> list[str]:
 
 
 def in_stage(ds: xr.Dataset, name: str) -> xr.Dataset:
-    """The records of one stage."""
-    return ds.isel(time=np.flatnonzero(ds["stage"].values == stage_names(ds).index(flag_word(name))))
+    """The records of one stage; in a sweep whose runs change stage at different times, nan where a run is elsewhere."""
+    inside = ds["stage"] == stage_names(ds).index(flag_word(name))
+    return ds.isel(time=np.flatnonzero(inside.values)) if inside.ndim == 1 else ds.where(inside, drop=True)
 
 
 def _caption(attrs: dict[str, str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""When phases begin and end. Every function works on one run and on a whole sweep: it takes the time axis away.
+"""When phases begin and end. Every function takes the time axis away, of one run or of all lanes of a sweep at once.
 
 Records that are not finite are left out, as if they had not been made. A time that is NaN is a time that never came
 within the records; the checks call it undecided.
@@ -48,7 +48,7 @@ def crossing(
         return float(t[i] + part * (t[i + 1] - t[i]))
 
     said = f"{level:.6g}" if np.ndim(level) == 0 else "its level"
-    return _times(first, da, along, f"{_name(da)} goes {direction} through {said}", level)
+    return _times(first, da, along, ("crossing", f"{_name(da)} goes {direction} through {said}"), level)
 
 
 def sustained(condition: xr.DataArray, along: str = "time") -> xr.DataArray:
@@ -58,7 +58,7 @@ def sustained(condition: xr.DataArray, along: str = "time") -> xr.DataArray:
         held = np.logical_and.accumulate(c[::-1] == 1)[::-1]
         return float(t[np.argmax(held)]) if held.any() else np.nan
 
-    return _times(first, condition, along, f"{_name(condition)} from here on")
+    return _times(first, condition, along, ("sustained", f"{_name(condition)} from here on"))
 
 
 def escape(
@@ -70,7 +70,9 @@ def escape(
     """
     if not factor > 1:
         raise ValueError(f"factor must be above 1, got {factor}.")
-    start = _times(lambda t, x: _known(t, x)[1][:1].sum(), da, along, "start") if start_value is None else start_value
+    start = (
+        _times(lambda t, x: _known(t, x)[1][:1].sum(), da, along, ("start", "")) if start_value is None else start_value
+    )
     ratio = da / xr.where(np.not_equal(start, 0), start, np.nan)
     above = crossing(ratio, factor, "up", log_time, along)
     below = crossing(ratio, 1 / factor, "down", log_time, along)
@@ -95,14 +97,15 @@ def knee(da: xr.DataArray, refine: bool = False, along: str = "time") -> xr.Data
         if i in (0, t.size - 1):
             return np.nan
         stands_out = rate[i] - max(rate[:i].min(), rate[i + 1 :].min())
-        if stands_out <= 1e-6 * abs(rate[i]):
+        rounding = 1e-14 * np.abs(x).max() / np.diff(s[i - 1 : i + 2]).min()
+        if stands_out <= max(1e-6 * abs(rate[i]), rounding):
             return np.nan
         if not refine:
             return float(t[i])
         (a, b, _), middle = np.polyfit(s[i - 1 : i + 2] - s[i], rate[i - 1 : i + 2], 2), s[i]
         return float(np.exp(middle - b / (2 * a))) if a < 0 else float(t[i])
 
-    return _times(steepest, da, along, f"steepest growth of {_name(da)} in log time")
+    return _times(steepest, da, along, ("knee", f"steepest growth of {_name(da)} in log time"))
 
 
 def plateau(da: xr.DataArray, flatness: float = 0.1, decades: float = 0.3, along: str = "time") -> xr.Dataset:
@@ -182,8 +185,8 @@ def _needs(da: xr.DataArray, along: str) -> None:
         )
 
 
-def _times(kernel: Kernel, da: xr.DataArray, along: str, says: str, *levels: Any) -> xr.DataArray:
-    """One number per lane from (times, values, levels)."""
+def _times(kernel: Kernel, da: xr.DataArray, along: str, names: tuple[str, str], *levels: Any) -> xr.DataArray:
+    """One number per lane from (times, values, levels), with a name and a caption."""
     _needs(da, along)
     found = xr.apply_ufunc(
         kernel,
@@ -194,4 +197,4 @@ def _times(kernel: Kernel, da: xr.DataArray, along: str, says: str, *levels: Any
         vectorize=True,
         output_dtypes=[float],
     )
-    return found.rename(kernel.__name__).assign_attrs(long_name=says)
+    return found.rename(names[0]).assign_attrs(long_name=names[1])

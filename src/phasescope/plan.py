@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import jax.numpy as jnp
 import numpy as np
@@ -109,6 +109,7 @@ class Plan:
     coords: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
+@runtime_checkable
 class Arm(Protocol):
     """One description of how the quantities move: training, a reduction, a flow, a closed form."""
 

@@ -55,8 +55,12 @@ def advance_stage(
     done: Bool[Array, "..."],
     starts: Num[Array, " span"],
     stops: Num[Array, " span"],
+    asks: Bool[Array, " span"],
 ) -> tuple[State, Bool[Array, "..."], tuple[PyTree, Bool[Array, " span ..."], Bool[Array, " span ..."]]]:
-    """Advance over each span in turn; what is seen, who is done and who is finite after each."""
+    """Advance over each span in turn; what is seen, who is done and who is finite after each.
+
+    `until` is asked only where `asks` says so, or the end of a stage would depend on how the work was cut.
+    """
     stage = arm(spec).stages[index]
     whole_block = lanes and stage.dynamics.lanes_last
     step_key = lambda key: jr.split(jr.fold_in(key, index + 1))[1]
@@ -67,32 +71,32 @@ def advance_stage(
         one = lambda spec, key, s: arm(spec).stages[index].dynamics.advance(s, t0, t1, step_key(key))
         return _each(one, lanes, spec, key, state)
 
-    def look(state, done):
+    def look(state, done, ask):
         seen = _measure(arm, lanes, spec, key, state)
         if stage.until is not never:
             until = lambda spec, key, seen: jnp.asarray(arm(spec).stages[index].until(seen))
-            done = done | _each(until, lanes, spec, key, seen)
+            done = done | (ask & _each(until, lanes, spec, key, seen))
         return seen, done, is_finite(state.params, lanes)
 
     dynamic, static = eqx.partition(state, eqx.is_array)
-    blank = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(look, state, done))
+    blank = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(look, state, done, asks[0]))
 
-    def work(dynamic, done, t0, t1):
+    def work(dynamic, done, t0, t1, ask):
         old = eqx.combine(dynamic, static)
         new = move(old, t0, t1)
         if stage.until is not never:  # whoever is done stays where it stopped
             new = jax.tree.map(lambda a, b: jnp.where(done, a, b) if eqx.is_array(b) else b, old, new)
-        seen, done, finite = look(new, done)
+        seen, done, finite = look(new, done, ask)
         return eqx.filter(new, eqx.is_array), (seen, done, finite)
 
     def tick(carry, span):
         dynamic, done = carry
         active = (span[1] > span[0]) & ~done.all()
-        skip = lambda dynamic, done, t0, t1: (dynamic, (blank[0], done, blank[2]))
+        skip = lambda dynamic, done, t0, t1, ask: (dynamic, (blank[0], done, blank[2]))
         dynamic, (seen, done, finite) = jax.lax.cond(active, work, skip, dynamic, done, *span)
         return (dynamic, done), (seen, done, finite)
 
-    (dynamic, done), out = jax.lax.scan(tick, (dynamic, done), (starts, stops))
+    (dynamic, done), out = jax.lax.scan(tick, (dynamic, done), (starts, stops, asks))
     return eqx.combine(dynamic, static), done, out
 
 

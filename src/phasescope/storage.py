@@ -25,7 +25,7 @@ FORMAT = 1
 REPAIR = 'Run "phasescope repair": it sets the damage aside, and what is missing is computed when next asked for.'
 LARGEST_JSON = 2**28
 _ELSEWHERE = (
-    "What was stored before is intact. Make room or give yourself access, or choose another folder: --store DIR"
+    "What was stored before is intact. Make room or get access, or choose another folder: --store DIR, PHASESCOPE_STORE"
 )
 _TENSORS = {
     "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "BOOL": "bool",

@@ -81,9 +81,9 @@ class Store:
         """The finished runs that can be read, oldest first."""
         return self.survey()[0]
 
-    def survey(self) -> tuple[list[Entry], list[Problem]]:
+    def survey(self, afresh: bool = False) -> tuple[list[Entry], list[Problem]]:
         """The finished runs, and those whose `run.json` cannot be read. The index saves reading what did not change."""
-        old = self._index()
+        old = {} if afresh else self._index()
         new, entries, problems = {}, [], []
         for folder in self._folders(self.root):
             try:
@@ -91,7 +91,7 @@ class Store:
                 entries.append(entry)
             except StoreError as error:
                 problems.append(Problem(run_id(folder), folder, str(error)))
-        if new != old:
+        if afresh or new != old:
             with contextlib.suppress(OSError):  # a store that can only be read is a store
                 place(self.root / "index.json", seal({"format": FORMAT, "runs": new}, None), f".{os.getpid()}")
         return sorted(entries, key=lambda e: (e.created, e.id)), problems
@@ -147,9 +147,7 @@ class Store:
                     answer = json.dumps([question["study"], records], sort_keys=True)
                     alike[answer].setdefault(json.dumps(question, sort_keys=True), run_id(folder))
         cleared = self._clear(remove)
-        with contextlib.suppress(FileNotFoundError), refusals(self.root, "rebuild the index of"):
-            (self.root / "index.json").unlink(missing_ok=True)
-        self.survey()
+        self.survey(afresh=True)
         return RepairReport(
             len(folders), damaged, newer, cleared, [tuple(g.values()) for g in alike.values() if len(g) > 1]
         )
@@ -193,13 +191,13 @@ class Store:
     def _folders(self, root: Path) -> list[Path]:
         """The folders `study/arm/digest` below `root`; anything else there is none of ours."""
         try:
-            found = [root]
+            found = [str(root)]
             for name in (NAME, NAME, DIGEST):
                 found = [
-                    Path(e.path) for f in found for e in os.scandir(f)
+                    e.path for f in found for e in os.scandir(f)
                     if name.fullmatch(e.name) and e.is_dir(follow_symlinks=False)
                 ]  # fmt: skip
-            return sorted(found)
+            return list(map(Path, sorted(found)))
         except FileNotFoundError:
             return [] if not root.exists() else self._folders(root)  # removed while we looked: look again
         except OSError as error:
@@ -207,12 +205,11 @@ class Store:
 
     def _remembered(self, folder: Path, index: Mapping[str, Any]) -> tuple[dict[str, Any], Entry]:
         """The run as the index has it, if its `run.json` is the same file still; else as that file has it."""
-        with refusals(folder, "read the run"):
-            found = (folder / "run.json").stat() if (folder / "run.json").exists() else None
-        stamp = [found.st_mtime_ns, found.st_size] if found else None
-        with contextlib.suppress(StoreError, KeyError, TypeError, ValueError, AttributeError):
-            known = index[run_id(folder)]
-            if stamp and known["stamp"] == stamp:
+        stamp = None
+        with contextlib.suppress(OSError, KeyError, TypeError, ValueError, AttributeError):
+            found, known = os.stat(f"{folder}/run.json"), index.get(run_id(folder))
+            stamp = [found.st_mtime_ns, found.st_size]
+            if known and known["stamp"] == stamp:
                 return known, self._entry(folder, known["run"])
         document = self._document(folder)
         known = {"stamp": stamp, "run": {k: v for k, v in document.items() if k not in ("files", "seal")}}
@@ -258,17 +255,16 @@ class Store:
             if not DIGEST.fullmatch(draft.name):
                 continue
             lock, target = draft.with_name(f"{draft.name}.lock"), self.root / Path(*draft.parts[-3:])
-            with refusals(lock, "lock"):
+            leftovers = (unfinished_folder(target), draft) if target.exists() else (unfinished_folder(target),)
+            gone = [p for p in leftovers if p.exists()]
+            with contextlib.suppress(OSError):  # a store that can only be read has no writers
                 make_folders(lock.parent)
-            with hold(lock, wait=False) as free:
-                if free:
-                    gone = [
-                        p for p in (unfinished_folder(target), draft) if p.exists() and (p != draft or target.exists())
-                    ]
-                    for path in gone:
-                        remove_tree(path)
-                    lock.unlink(missing_ok=True)
-                    cleared += gone
+                with hold(lock, wait=False) as free:
+                    if free:
+                        for path in gone:
+                            remove_tree(path)
+                        lock.unlink(missing_ok=True)
+                        cleared += gone
         if remove and (self.root / ".quarantine").exists():
             remove_tree(self.root / ".quarantine")
             cleared.append(self.root / ".quarantine")

@@ -8,7 +8,8 @@ import hashlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Mapping
+import types
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,7 +18,7 @@ from .discovery import installed, owner
 from .errors import SpecError, StudyNotFound, nearest
 from .figures import Figure
 from .plan import Arm
-from .spec import Spec
+from .spec import Spec, Value
 
 # Rooms of a study that cannot change the digits of a run.
 VERDICT_ROOMS = {"__init__.py", "claims.py", "figures.py", "phases.py"}
@@ -115,8 +116,27 @@ def source_digest(arm: Arm) -> str:
     for path in [*(own / room for room in ENGINE_ROOMS), *sorted((own / "nn").glob("*.py")), *_rooms(arm)]:
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     if not _rooms(arm):
-        digest.update(getattr(arm, "__code__", repr(arm).encode()).co_code)
+        digest.update("\0".join(_spelled(arm, set())).encode())
     return digest.hexdigest()
+
+
+def _spelled(function: Any, seen: set[str]) -> Iterator[str]:
+    """A function that was typed in, spelled out: its code, and what it refers to in the same place."""
+    if not isinstance(function, types.FunctionType):
+        named = getattr(function, "__qualname__", type(function).__qualname__)
+        yield repr(function) if isinstance(function, Value) else named
+        return
+    codes = [function.__code__]
+    for code in codes:
+        codes += [c for c in code.co_consts if isinstance(c, types.CodeType)]
+        yield from (code.co_code.hex(), *code.co_names)
+        yield from (repr(c) for c in code.co_consts if isinstance(c, Value | tuple))
+    own = {n: function.__globals__[n] for c in codes for n in c.co_names if n in function.__globals__}
+    own |= {f"({n})": c.cell_contents for n, c in zip(codes[0].co_freevars, function.__closure__ or (), strict=True)}
+    for name, value in own.items():
+        if name not in seen and getattr(value, "__module__", function.__module__) == function.__module__:
+            seen.add(name)
+            yield from _spelled(value, seen)
 
 
 def _rooms(arm: Arm) -> list[Path]:

@@ -109,8 +109,8 @@ def lay_out(
     inner = {k: tuple(float(x) for x in v) for k, v in axes.items() if k in floats}
     outer = {k: v for k, v in axes.items() if k not in inner}
     numbers = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds)
-    if not numbers or min(numbers) < 0:
-        raise SpecError(f"{study.name}: seeds must be one or more numbers from 0 on, got {seeds}.")
+    if not numbers or min(numbers) < 0 or max(numbers) >= 2**32 or len(set(numbers)) != len(numbers):
+        raise SpecError(f"{study.name}: seeds are one or more different numbers from 0 to {2**32 - 1}, got {seeds}.")
     widest = width or default_width()
     if len(numbers) > 1:
         # With enough floats to fill a block, its lanes share one seed, and so their random numbers.
@@ -143,7 +143,8 @@ def sweep_in(
     """Run the tasks that the store lacks, then fold all of them into one dataset."""
     if executor is not None and lab.store is not None and not _is_local(executor):
         _run_elsewhere(study, layout, lab, executor)
-    work = lambda task: obtain(study, task.job(study, arm), lab, task.width, label=f"{study.name}.{arm.__name__} block")
+    label = f"{study.name}.{arm.__name__} block"
+    work = lambda task: obtain(study, task.job(study, arm), lab, task.width, label, throw=False)
     with lab.meter(f"{study.name}.{arm.__name__} sweep", len(layout.tasks)) as tick:
         done = [_ticked(tick, result) for result in _map(work, layout.tasks, lab, executor)]
     return fold(layout, [ds for ds, _ in done]), [id for _, id in done]
@@ -183,7 +184,7 @@ def _run_elsewhere(study: Study, layout: Layout, lab: Lab, executor: futures.Exe
 def run_task(task: Task, root: str) -> str:
     """What a worker process does: run one block into the store and return its id."""
     study = find(task.study)
-    return obtain(study, task.job(study, study.arm(task.arm)), Lab(Store(Path(root))), task.width)[1]
+    return obtain(study, task.job(study, study.arm(task.arm)), Lab(Store(Path(root))), task.width, throw=False)[1]
 
 
 def bill(study: Study, arm: Arm, layout: Layout, store: Store | None) -> dict[str, Any]:
@@ -207,17 +208,35 @@ def fold(layout: Layout, results: Sequence[xr.Dataset]) -> xr.Dataset:
             ds.isel(lane=slice(len(task.columns[0][1]))) if layout.inner else ds
             for ds, task in zip(results[start : start + layout.blocks], layout.tasks[start:], strict=False)
         ]
-        grid.append(_unfold(xr.concat(blocks, "lane", data_vars="minimal", coords="minimal", compat="override", join="override")
-                            if len(blocks) > 1 else blocks[0], layout.inner))  # fmt: skip
+        grid.append(_unfold(_concatenate(blocks, "lane") if len(blocks) > 1 else blocks[0], layout.inner))
     for axis, values in reversed(layout.outer.items()):
         n = len(values)
-        # combine_by_coords cannot align sweeps that change a shape; concatenation axis by axis can.
-        grid = [
-            xr.concat(grid[i : i + n], xr.Variable(axis, list(values)), join="outer", data_vars="minimal" if n == 1 else "all",
-                      coords="minimal", compat="override", combine_attrs="drop_conflicts")  # fmt: skip
-            for i in range(0, len(grid), n)
-        ]
+        along = xr.Variable(axis, list(values))
+        grid = [_concatenate(grid[i : i + n], along) for i in range(0, len(grid), n)]
     return grid[0]
+
+
+def _concatenate(parts: Sequence[xr.Dataset], along: str | xr.Variable) -> xr.Dataset:
+    """One dataset along an axis; a part that lacks a record (it ended early, or is smaller) has nan there.
+
+    combine_by_coords cannot align sweeps that change a shape; concatenation axis by axis can.
+    """
+    bare = [ds.drop_vars("stage").reset_coords("diverged_at") for ds in parts]
+    ds = xr.concat(bare, along, join="outer", data_vars="minimal" if isinstance(along, str) else "all",
+                   coords="minimal", compat="override", combine_attrs="drop_conflicts")  # fmt: skip
+    stage = _stages(parts, along)
+    return ds.set_coords("diverged_at").assign_coords(stage=stage.assign_attrs(parts[0]["stage"].attrs))
+
+
+def _stages(parts: Sequence[xr.Dataset], along: str | xr.Variable) -> xr.DataArray:
+    """The stage of every record, -1 where there is none; it varies along the axis only if the parts disagree."""
+    stages = [ds["stage"].reset_coords(drop=True) for ds in parts]
+    if isinstance(along, str):  # every part has several entries along the axis already
+        sizes = [ds.sizes[along] for ds in parts]
+        stages = [s if along in s.dims else s.expand_dims({along: n}) for s, n in zip(stages, sizes, strict=True)]
+    stage = xr.concat(stages, along, join="outer", fill_value=np.int32(-1), coords="minimal", compat="override")
+    common = stage.max(along if isinstance(along, str) else along.dims[0])
+    return common if bool(((stage == common) | (stage < 0)).all()) else stage
 
 
 def _unfold(ds: xr.Dataset, inner: Mapping[str, tuple[float, ...]]) -> xr.Dataset:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
+import operator
+from collections.abc import Iterable
 
 
 class Outcome(enum.StrEnum):
@@ -43,3 +46,9 @@ class Verdict:
 def undecided(why: str, required: str = "evidence that reaches") -> Verdict:
     """The evidence does not reach."""
     return Verdict(Outcome.UNDECIDED, why, required)
+
+
+def all_of(verdicts: Iterable[Verdict]) -> Verdict:
+    """The verdicts joined; about nothing at all it is undecided."""
+    found = list(verdicts)
+    return functools.reduce(operator.and_, found) if found else undecided("there was nothing to check")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import math
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import threading
 import zipfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -19,10 +21,16 @@ import xarray as xr
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+
 from phasescope.errors import PhasescopeError, StoreError
 from phasescope.store import Identity, Store
 
 LIGHT = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.fixture(autouse=True)
+def no_power_cuts(monkeypatch):
+    monkeypatch.setattr(os, "fsync", lambda handle: None)
 
 
 def identity(seed: int = 0, **changes) -> Identity:
@@ -34,12 +42,21 @@ def dataset(scale: float = 1.0) -> xr.Dataset:
     flags = {"flag_values": [0, 1], "flag_meanings": "first_layer second_layer"}
     return xr.Dataset(
         {
-            "loss": ("time", scale * np.array([2.0, np.nan, np.inf, -0.0, 1e-300]), {"symbol": r"\ell", "units": "days"}),
+            "loss": (
+                "time",
+                scale * np.array([2.0, np.nan, np.inf, -0.0, 1e-300]),
+                {"symbol": r"\ell", "units": "days"},
+            ),
             "progress": (("time", "mode"), scale * np.arange(15.0).reshape(5, 3).astype(np.float32)),
             "diverged_at": ((), -1),
             "learnt": ("time", np.array([False, False, True, True, True])),
         },
-        coords={"time": time, "stage": ("time", np.array([0, 0, 1, 1, 1], np.int32), flags), "mode": [0, 1, 2], "eta": 0.1},
+        coords={
+            "time": time,
+            "stage": ("time", np.array([0, 0, 1, 1, 1], np.int32), flags),
+            "mode": [0, 1, 2],
+            "eta": 0.1,
+        },
         attrs={"study": "linear_modes", "lanes": 1, "rate": 0.5, "phases": ["a", "b"], "ends": [0.5, 1.5]},
     )
 
@@ -103,7 +120,9 @@ def test_equal_numbers_give_one_digest_however_they_are_written(a, b):
     assert identity(eta=a).digest == identity(eta=b).digest
 
 
-@pytest.mark.parametrize(("a", "b"), [(0.1, 0.1 + 1e-17 * 2), (True, 1), ("1", 1), (None, 0), (0.0, -0.0), (2**53, 2**53 + 1)])
+@pytest.mark.parametrize(
+    ("a", "b"), [(0.1, 0.1 + 1e-17 * 2), (True, 1), ("1", 1), (None, 0), (0.0, -0.0), (2**53, 2**53 + 1)]
+)
 def test_different_values_give_different_digests(a, b):
     assert identity(eta=a).digest != identity(eta=b).digest
 
@@ -171,14 +190,25 @@ def test_equal_records_have_equal_content_and_equal_files(tmp_path):
     assert (a.folder / "records.zarr.zip").read_bytes() == (b.folder / "records.zarr.zip").read_bytes()
 
 
-def test_records_are_one_file_that_xarray_opens_by_itself(tmp_path):
+@pytest.mark.parametrize("chunk", [2**24, 20])
+def test_records_are_one_file_that_xarray_opens_by_itself(tmp_path, monkeypatch, chunk):
     from zarr.storage import ZipStore
 
-    entry = put(Store(tmp_path), identity())
+    monkeypatch.setattr("phasescope.recordfile._CHUNK", chunk)
+    ds = dataset().assign(wave=("time", np.exp(1j * np.arange(5))), none=(("time", "nothing"), np.zeros((5, 0))))
+    entry = put(Store(tmp_path), identity(), ds)
     with ZipStore(entry.folder / "records.zarr.zip", mode="r") as zipped:
-        ds = xr.open_zarr(zipped, consolidated=False, chunks=None, decode_timedelta=False)
-        np.testing.assert_array_equal(ds["progress"], dataset()["progress"])
+        opened = xr.open_zarr(
+            zipped, consolidated=False, chunks=None, mask_and_scale=False, decode_times=False, decode_timedelta=False
+        )
+        assert_same_bits(opened.load(), ds)
     assert sorted(p.name for p in entry.folder.iterdir()) == ["records.zarr.zip", "run.json"]
+
+
+def test_variables_keep_their_order(tmp_path):
+    store = Store(tmp_path)
+    loaded = store.load(put(store, identity()))
+    assert (list(loaded.data_vars), list(loaded.coords)) == (list(dataset().data_vars), list(dataset().coords))
 
 
 def test_an_array_larger_than_a_chunk_is_cut_and_comes_back(tmp_path, monkeypatch):
@@ -191,7 +221,10 @@ def test_an_array_larger_than_a_chunk_is_cut_and_comes_back(tmp_path, monkeypatc
 dtypes = st.sampled_from(["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u1", "?", "c16", "c8"]).map(np.dtype)
 attributes = st.dictionaries(
     st.text("abc_é", min_size=1, max_size=4),
-    st.text(max_size=8) | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False) | st.lists(st.integers(0, 9), max_size=3),
+    st.text(max_size=8)
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False)
+    | st.lists(st.integers(0, 9), max_size=3),
     max_size=3,
 )
 
@@ -285,6 +318,45 @@ def test_listing_runs_imports_neither_jax_nor_xarray_nor_zarr(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+# A store of format 1 as it was first written: its files, in hexadecimal, by name.
+OLDEST = """
+eNrtWdtu3DYQ/ZXAz4VNcngR+zOFrmiK1A68KQqk6L/3nKEoaXeVldPaQFBYi11JvAyHZ4ZnONy/7j59fBzb519+fxrG08P06enPh966NLXGiZ1E+t4/
+PI/90/Nwuv/aPj/ff/34+e7nD3fB+M6I8dabs8tZY3wyOQ/tGHMpq3cz31MbbXLJuTG2SeIUx9Q5hzKPj4s5uhSSjyGJc9I6w9okqAvRp1zK0L5HyzEG
+ygpTHCBn7uN6rafkCfK8trNbiUVetDHFgOeh9Kh6QVrUngN7lR4is9SxjBMm6JOTYf9Zn4QeEzSnpOEWPjkLOjZ5MMayrN7NOOPVQ45A12kfKTw1KF/G
+Dp1ImOcA3ThTu6NfpFzWShS/QakBrmPsMOuk6PsVdeIGFBYZqA9oFSAJep0hPUJ+Zl1SS+IZZRtJm3H29U9DtcOZTh2slnHnuyj2tGb6to60DnSx1DL5
+79EResF6nJnWTpxhkekm2nTRj1L62GMmGAejhDq6GDfiu45IXaR6Xeh29XWw07XnHuFJPFhqa2lZEVxDuIdV3107tur/34UOpWK+QPViRdCamGXsIDPE
+odTGggwRhR6Ld95Y42n14Exd4etSdAhT1X9FEnOY2zkXXmf9al/85oqKYkQ5yhPag8/Uq8oHVqtO9OFb634a+ja3pnV2LdOruVz3EV/4UdMFN02DM7bp
+rbm4JiNTbvNydVmms/omTbe06fuE9mPf94V96r2y0ILv67IQVu87A70pA72zzzv77Kz3JuXBd0Nnh1JW75V91vV+zT5tUH6aO+IbLsjIsRbEYdHG3tLC
++bGZQFTTUNim3s3MXZt92Vvwjoh755133vlxeGfel8Pjt5iu2BVcxYbVAnNrZSngULxizWx0TgGyfUpxWrOb/y+zZWxlBDLszEr1vuSbG0655DYDNM3e
+NZfquBbDeBjhX+S6l1ezSN7Lg49GO8oc90aritzKKo/GPdq57o3b9IwK17vao7GO9qV7Yw1Sxrq1Zz0a9yg+7o3bd8bvxc6jsY6i4K7XjCXq3o6Qhx50
+sFb2RpbGpP11pKOFujFgk/JtpjKf5EtPXnc/fXjRYdMfj/e/nZ4eechUQxNpsdKJIHeQJkYxEoThLkjGJ2oJKkFCeMTVsFQS3pluYAAxeHbixaIEBI72
+DT+RdXxiLSWx3gjlGbTGO+6OJahnSOxNu4YP0jl/K6FrXQlLxe3Py88Opi6DxizZrHS9kuBSY7YUXUtJ1du+x4c/a+uyKcEMg8QFZeKK/sDJozxtcCY6
+RM0DGyJGbIidVXQb2gS/cBJiDblBvNqF5Rg8OrUB26Iv3mgb3bihreiItmzSLjXcbptWNGDGBYPylFYszo75juzAMKQbmrezwtkm9LYF6MOR2BEnr55e
+fJsVFj8ZKBv1bVEsRVEM8GXPL2ZntWcUqx7cxNkKUfRjiTRedJWgd1IL+dn3m1ezwILSD4P/y1ZAUs806o/gGvVcRU64Eqz6Mo2BzaiirCsAb2SeincQ
+ylVUFWmirqtEmYb1ZKHCUQ0Nrtirqf8b/rwvVoDemr7oEXhF27kyO0xrgL5Wf0Og72RplUtb+p7rlAdZsuW+kgiEK34riZIUu6J2XEMUnjIPxy/9YBf9
+gghgmPEjMsBcGYi8IcCcXivKN2HGlHgm1mov9CO6ek9CPrPKRbAf0YAsr8xFqZyjMC7oSrv2jwzta6qja03yHtvoHw1GZ8RtLTc9mrI4bm4tWXSOF4rQ
+XnTY5wIyAfpxnqL8yhaWbCmKj3JFUj/VUcimkII1zdinLC3KxLROWfdWWzqVKxodg8ZU4mal4k18w000YJFveN11smCXuhznuKnJW76KnkxFh/PoldJG
+D7dKhRSm5f2mrtfEaPHO6xa6q1jWApOsTc2kyaCsvLEdN3EHDsR2+Cyo5bNG2nH7h4CsMy8tO03a/I35sXTzl1ZJtfbj28v/Flt6JeIP7JtqlwvLDXNi
+SX+Vnb0N13SzrFXOMegfH+5cTom+1HCTnkbVL6eSQHv2ScMLN4enx/bz6denL6eH8XG4P7XT+GV8PD09n7hbvNjtanKt2M8faqAJ93lccD4ux9EXPLsc
+LW0OliKT4Kgpvi+zKkk6Y+18lDPz8q2Lh/fnJd7c/f0PuU249w==
+"""
+
+
+def test_the_oldest_store_is_read_with_the_same_numbers(tmp_path):
+    for name, data in json.loads(zlib.decompress(base64.b64decode(OLDEST))).items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(bytes.fromhex(data))
+    store = Store(tmp_path)
+    entry = store.find(identity())
+    assert entry is not None
+    ds = store.load(entry)
+    np.testing.assert_array_equal(ds["loss"], [1.0, 0.1, np.nan])
+    np.testing.assert_array_equal(ds["time"], [0, 1, 5])
+    assert ds["stage"].attrs == {"flag_values": [0, 1], "flag_meanings": "one two"}
+    assert entry.manifest == {"jax": "0.5.0"}
+    np.testing.assert_array_equal(store.snapshot(entry, "end")[0], [0.0, 1.0, 2.0])
 
 
 # --- the index ----------------------------------------------------------------------------------------------------
@@ -437,8 +509,12 @@ def test_an_object_array_is_never_stored(tmp_path):
 def test_who_waits_for_a_draft_is_told_and_then_sees_it_finished(tmp_path):
     store, told, seen = Store(tmp_path), threading.Event(), []
 
+    def tell(message: str) -> None:
+        seen.append(message)
+        told.set()
+
     def second() -> None:
-        with Store(tmp_path).draft(identity(), on_wait=lambda message: (seen.append(message), told.set())) as draft:
+        with Store(tmp_path).draft(identity(), on_wait=tell) as draft:
             seen.append(draft.finished)
 
     with store.draft(identity()) as draft:

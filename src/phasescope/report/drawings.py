@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import io
+import logging
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import SpecError, StudyNotFound, nearest
 from ..figures import STYLE, Figure
 from ..storage import make_folders, place, refusals
-from .markup import safe_name
+from .markup import safe_name, visible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -52,7 +54,7 @@ def draw_figures(
         for drawing in draw_all(figures, Evidence(study, lab, full), out, formats):
             paths += drawing.files
             if drawing.problem:
-                warnings.warn(f"{study.name}: {drawing.problem}", stacklevel=2)
+                warnings.warn(f"{visible(study.name)}: {drawing.problem}", stacklevel=2)
     return paths
 
 
@@ -71,7 +73,7 @@ def draw_all(figures: Sequence[Figure], evidence: Evidence, out: Path, formats: 
                 images = {format: _image(canvas, format) for format in dict.fromkeys(("png", *formats))}
             except Exception as problem:
                 why = f"figure {figure.id} could not be drawn: {type(problem).__name__}: {problem}"
-                yield Drawing(study, figure, problem=why)
+                yield Drawing(study, figure, problem=visible(why))
             else:
                 files = {format: out / f"{safe_name(study, figure.id)}.{format}" for format in dict.fromkeys(formats)}
                 for format, path in files.items():
@@ -85,9 +87,21 @@ def _image(canvas: Canvas, format: str) -> bytes:
     import matplotlib as mpl
 
     buffer = io.BytesIO()
-    with mpl.rc_context(STYLE | {"svg.hashsalt": "phasescope"}):
+    same: Any = {"svg.hashsalt": "phasescope"}
+    with mpl.rc_context(STYLE | same), _hushed("fontTools"):  # it remarks on the age of matplotlib's own fonts
         canvas.savefig(buffer, format=format, metadata=METADATA[format])
     return buffer.getvalue()
+
+
+@contextlib.contextmanager
+def _hushed(name: str) -> Iterator[None]:
+    logger = logging.getLogger(name)
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def _chosen(studies: list[Study], ids: Sequence[str] | None) -> list[tuple[Study, list[Figure]]]:

@@ -81,4 +81,4 @@ def surprise(row: Row) -> str:
 
 
 def _outcomes(rows: list[Row]) -> set[str]:
-    return {row.outcome for row in rows}
+    return {row.outcome for row in rows if not row.error}

@@ -9,10 +9,14 @@ from collections.abc import Iterable
 
 # Terminal escapes, other control characters, marks that turn the direction of writing, halves of surrogate pairs.
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+VOID = {"br", "img", "meta"}
 
 
 class Markup(str):
-    """Text that is HTML already."""
+    """Text that is HTML already. What is added to it is escaped."""
+
+    def __add__(self, other: str) -> Markup:
+        return Markup(f"{self}{escape(other)}")
 
 
 def tag(name: str, *children: str | None, **attributes: str | float | bool | None) -> Markup:
@@ -22,7 +26,7 @@ def tag(name: str, *children: str | None, **attributes: str | float | bool | Non
         for key, value in attributes.items()
         if value is not None and value is not False
     )
-    return Markup(f"<{name}{given}>{join(children)}</{name}>")
+    return Markup(f"<{name}{given}>" if name in VOID else f"<{name}{given}>{join(children)}</{name}>")
 
 
 def join(parts: Iterable[str | None]) -> Markup:

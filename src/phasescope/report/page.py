@@ -24,8 +24,8 @@ def page(sections: Sequence[Section]) -> str:
     title = "Verdict ledger" if len(sections) != 1 else f"Verdict ledger: {sections[0].study.name}"
     css = importlib.resources.files(__package__ or "").joinpath("page.css").read_text(encoding="utf-8")
     head = tag(
-        "head", Markup('<meta charset="utf-8">'),
-        Markup(f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'),
+        "head", tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
         Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
         Markup('<meta name="referrer" content="no-referrer">'), tag("title", title), tag("style", Markup(css)),
     )  # fmt: skip
@@ -40,16 +40,8 @@ def page(sections: Sequence[Section]) -> str:
 def ledger_html(ledger: Ledger) -> str:
     """The ledger in a notebook: a fragment with its own few rules of style."""
     heads = ("claim", "regime", "outcome", "measured", "required", "where")
-    lines = [
-        tag(
-            "tr",
-            *(
-                tag("td", cell)
-                for cell in (row.claim, regime(row), outcome(row), row.measured, row.required, row.where)
-            ),
-        )
-        for row in ledger
-    ]
+    cells = lambda row: (row.claim, regime(row), outcome(row), row.measured, row.required, row.where)
+    lines = [tag("tr", *(tag("td", cell) for cell in cells(row))) for row in ledger]
     sums = [tag("p", tag("b", name), f": {tally}.") for name, tally in counts(ledger).items()]
     style = (
         ".phasescope-ledger td,.phasescope-ledger th{text-align:left;vertical-align:top}"
@@ -57,13 +49,8 @@ def ledger_html(ledger: Ledger) -> str:
         ".phasescope-ledger .undecided b{color:#56B4E9}.phasescope-ledger .surprise{color:#CC79A7;font-weight:bold}"
     )
     table = tag("table", tag("thead", tag("tr", *(tag("th", head) for head in heads))), tag("tbody", *lines))
-    return tag(
-        "div",
-        tag("style", Markup(style)),
-        *(sums or [tag("p", "The ledger is empty.")]),
-        table,
-        class_="phasescope-ledger",
-    )
+    said = sums or [tag("p", "The ledger is empty.")]
+    return tag("div", tag("style", Markup(style)), *said, table, class_="phasescope-ledger")
 
 
 def _lede(rows: Sequence[Row]) -> Markup:
@@ -74,7 +61,8 @@ def _lede(rows: Sequence[Row]) -> Markup:
         if total.surprises
         else "Every outcome is the established one."
     )
-    return tag("p", f"{claims} claims, {len(rows)} verdicts. {verdict}", class_="lede")
+    many = lambda count, word: f"{count} {word}" if count == 1 else f"{count} {word}s"
+    return tag("p", f"{many(claims, 'claim')}, {many(len(rows), 'verdict')}. {verdict}", class_="lede")
 
 
 def _summary(sections: Sequence[Section], rows: Sequence[Row]) -> Markup:
@@ -84,8 +72,8 @@ def _summary(sections: Sequence[Section], rows: Sequence[Row]) -> Markup:
     for section in sections:
         name, tally = section.study.name, tallies.get(section.study.name, Tally())
         numbers = [tag("td", str(getattr(tally, kind)), class_="number") for kind in KINDS]
-        link = tag("a", name, href=f"#{safe_name('study', name)}")
-        lines.append(tag("tr", tag("th", link, scope="row"), *numbers, tag("td", _bar(tally))))
+        named = tag("th", tag("a", name, href=f"#{safe_name('study', name)}"), scope="row")
+        lines.append(tag("tr", named, *numbers, tag("td", _bar(tally))))
     top = tag("tr", *(tag("th", head, scope="col") for head in heads), Markup("<td></td>"))
     table = tag("table", tag("thead", top), tag("tbody", *lines), class_="summary")
     links = (("surprises", "surprises"), ("failures", "what fails"), ("regimes", "what depends on the regime"))
@@ -106,12 +94,13 @@ def _bar(tally: Tally) -> Markup:
 def _findings(rows: Sequence[Row]) -> Markup:
     found = findings(rows)
     calm = "None: every outcome is the established one."
-    vacuous = lambda row: "holds, but vacuously" if is_vacuous(row) else row.because
+    established = lambda row: f"Established: {row.expected}" + (f", because {row.because}" if row.because else "")
+    why = lambda row: f"Why: {row.because}" if row.because else "Holds, but vacuously." if is_vacuous(row) else ""
     parts = (
-        ("surprises", "Surprises", [_finding(row, row.because) for row in found.surprises], calm),
-        ("failures", "What fails, as established", [_finding(row, row.because) for row in found.failures], "Nothing."),
+        ("surprises", "Surprises", [_finding(row, established(row)) for row in found.surprises], calm),
+        ("failures", "What fails, as established", [_finding(row, why(row)) for row in found.failures], "Nothing."),
         ("regimes", "What holds in some regimes only", [_contrast(group) for group in found.regime_bound], "Nothing."),
-        ("undecided", "Undecided or vacuous", [_finding(row, vacuous(row)) for row in found.undecided], "Nothing."),
+        ("undecided", "Undecided or vacuous", [_finding(row, why(row)) for row in found.undecided], "Nothing."),
     )
     told = [
         tag("h3", name, Markup(" ") + tag("small", str(len(items))) if items else None, id=id)
@@ -124,7 +113,7 @@ def _findings(rows: Sequence[Row]) -> Markup:
 def _finding(row: Row, why: str) -> Markup:
     place = f", at {row.where}" if row.where else ""
     return tag(
-        "li", outcome(row), " ", link(row), tag("span", f" {row.cites}, {row.regime}. ", class_="quiet"), row.statement,
+        "li", outcome(row), " ", link(row), _source(row, row.regime), row.statement,
         tag("p", why, class_="why") if why else None,
         tag("p", f"measured: {row.measured}; required: {row.required}{place}", class_="numbers"),
     )  # fmt: skip
@@ -133,6 +122,8 @@ def _finding(row: Row, why: str) -> Markup:
 def _contrast(group: Sequence[Row]) -> Markup:
     first = group[0]
     regimes = [tag("li", outcome(row), f" {row.regime}: {row.because or row.measured}") for row in group]
-    return tag(
-        "li", link(first), tag("span", f" {first.cites}. ", class_="quiet"), first.statement, tag("ul", *regimes)
-    )
+    return tag("li", link(first), _source(first), first.statement, tag("ul", *regimes))
+
+
+def _source(row: Row, *more: str) -> Markup:
+    return tag("span", f" {', '.join((row.study, row.cites, *more))}. ", class_="quiet")

@@ -11,12 +11,13 @@ import numpy as np
 import xarray as xr
 
 from ..figures import PALETTE, STYLE, shade_stages
+from ..observables import stage_names
 from .markup import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-PANELS, LINES, POINTS = 4, 8, 4000
+PANELS, LINES, CROWD, POINTS = 4, 8, 64, 4000
 WIDE, HIGH, DPI = 2.45, 1.95, 144
 LEFT, RIGHT, TOP, BOTTOM = 0.58, 0.12, 0.5, 0.42
 
@@ -52,6 +53,7 @@ class Plot:
     size: tuple[int, int]
     panels: tuple[Panel, ...]
     says: str
+    stages: tuple[str, ...] = ()
 
 
 def plot(evidence: Any) -> Plot | None:
@@ -65,7 +67,8 @@ def plot(evidence: Any) -> Plot | None:
         return None
     dim, count = _axis(ds), len(shown)
     across, down = WIDE * count, HIGH
-    with mpl.rc_context(STYLE | {"font.size": 7.5, "xtick.labelsize": 7, "ytick.labelsize": 7, "lines.linewidth": 1.2}):
+    small: Any = {"font.size": 7.5, "xtick.labelsize": 7, "ytick.labelsize": 7, "lines.linewidth": 1.2}
+    with mpl.rc_context(STYLE | small):
         canvas = Canvas(figsize=(across, down), dpi=DPI)
         painter = FigureCanvasAgg(canvas)
         panels = []
@@ -79,7 +82,7 @@ def plot(evidence: Any) -> Plot | None:
         buffer = io.BytesIO()
         painter.print_png(buffer, metadata={"Software": None})
     says = f"{', '.join(shown)} against {dim}"
-    return Plot(buffer.getvalue(), (round(DPI * across), round(DPI * down)), tuple(panels), says)
+    return Plot(buffer.getvalue(), (round(DPI * across), round(DPI * down)), tuple(panels), says, _stages(ds))
 
 
 def scalars(evidence: Any, most: int = 12) -> dict[str, float]:
@@ -92,8 +95,14 @@ def _axis(ds: xr.Dataset) -> str:
     return "time" if "time" in ds.sizes else str(next(iter(ds.sizes), ""))
 
 
+def _stages(ds: xr.Dataset) -> tuple[str, ...]:
+    """The names of the stages, if the dataset has one sequence of them."""
+    told = "stage" in ds.coords and ds["stage"].dims == ("time",) and "flag_meanings" in ds["stage"].attrs
+    return tuple(name.replace("_", " ") for name in stage_names(ds)) if told else ()
+
+
 def _quantities(ds: xr.Dataset) -> list[str]:
-    """The quantities with the fewest curves; those with too many only if there are no others."""
+    """The quantities with the fewest curves; a crowd of them only if there is nothing else."""
     dim = _axis(ds)
     curves = {
         str(name): v.size // v.sizes[dim]
@@ -101,7 +110,7 @@ def _quantities(ds: xr.Dataset) -> list[str]:
         if dim in v.dims and v.size and v.dtype.kind in "fiub"
     }
     ranked = sorted(curves, key=lambda name: curves[name])
-    return ([name for name in ranked if curves[name] <= LINES] or ranked)[:PANELS]
+    return ([name for name in ranked if curves[name] <= CROWD] or ranked)[:PANELS]
 
 
 def _draw(ds: xr.Dataset, name: str, dim: str, axes: Axes) -> bool:

@@ -40,6 +40,7 @@ class Section:
 
 
 def study_section(section: Section) -> Markup:
+    """Everything about one study."""
     study, rows = section.study, section.rows
     name = safe_name("study", study.name)
     tally = counts(rows).get(study.name, Tally())
@@ -52,13 +53,15 @@ def study_section(section: Section) -> Markup:
 
 
 def _ledger(section: Section) -> Markup:
-    heads = ("regime", "outcome", "measured", "required", "where", "time")
+    heads = ("regime", "outcome", "measured", "required", "where", "took")
     top = tag("thead", tag("tr", *(tag("th", head, scope="col") for head in heads)))
     bodies: dict[str, list[Markup]] = {}
     for row, exhibits in zip(section.rows, section.exhibits, strict=True):
         if row.claim not in bodies:
-            told = (tag("code", row.claim), tag("span", f" {row.cites}", class_="quiet"), tag("p", row.statement))
-            bodies[row.claim] = [tag("tr", tag("th", *told, colspan=len(heads), scope="rowgroup"), class_="claim")]
+            told = tag(
+                "div", tag("code", row.claim), tag("span", f" {row.cites}", class_="quiet"), tag("p", row.statement)
+            )
+            bodies[row.claim] = [tag("tr", tag("th", told, colspan=len(heads), scope="rowgroup"), class_="claim")]
         seconds = f"{row.seconds:.3g} s"
         cells = (regime(row), outcome(row), row.measured, row.required, row.where, seconds)
         bodies[row.claim].append(tag("tr", *(tag("td", cell) for cell in cells), id=_anchor(row)))
@@ -83,11 +86,8 @@ def _details(row: Row, exhibits: Iterable[Exhibit]) -> Markup:
 
 def _shown(exhibit: Exhibit, row: Row) -> Markup:
     """The plot, which the page holds once however many rows point at it, with the place of this row marked in it."""
-    caption = tag(
-        "figcaption", exhibit.label, tag("br") and Markup("<br>") if exhibit.note else None, exhibit.note or None
-    )
     if exhibit.plot is None:
-        return tag("figure", caption)
+        return tag("figure", _caption(exhibit.label, exhibit.note))
     wide, high = exhibit.plot.size
     marks = [
         tag("line", tag("title", row.where), x1=x, x2=x, y1=panel.box[1], y2=panel.box[3], class_="mark")
@@ -97,7 +97,13 @@ def _shown(exhibit: Exhibit, row: Row) -> Markup:
     size = {"viewBox": f"0 0 {wide} {high}", "width": round(wide * SCREEN), "height": round(high * SCREEN)}
     names = {"class": "plot", "role": "img", "aria-label": exhibit.plot.says}
     picture = tag("svg", tag("use", href=f"#{exhibit.anchor}"), *marks, **names, **size)
+    caption = _caption(exhibit.label, exhibit.note, f"dashed: {row.where}" if marks else "")
     return tag("figure", scrolling(picture, exhibit.plot.says), caption)
+
+
+def _caption(label: str, *notes: str) -> Markup:
+    told = "; ".join(filter(None, notes))
+    return tag("figcaption", label, Markup("<br>") + told if told else None)
 
 
 def _plots(section: Section) -> Markup:
@@ -121,8 +127,8 @@ def _gallery(section: Section) -> Markup | None:
         else:
             alt = f"{figure.cites}: {figure.caption}"
             width = round(figure.size[0] * 96)
-            image = tag("img", src=_inline(drawing.png), alt=alt, width=width).removesuffix("</img>")
-            shown.append(tag("figure", Markup(image), caption, id=id))
+            picture = tag("img", src=_inline(drawing.png), alt=alt, width=width)
+            shown.append(tag("figure", picture, caption, id=id))
     return tag("h3", "Figures") + tag("div", *shown, class_="gallery")
 
 

@@ -42,9 +42,11 @@ def ledger_table(ledger: Ledger) -> Table:
 
     studies = list(counts(ledger))
     caption = f"* {REDUCED}" if any(row.reduced for row in ledger) else None
-    table = Table(box=SIMPLE_HEAD, caption=caption, caption_justify="left", pad_edge=False)
-    for name in ("claim", "regime", "outcome", "measured", "required", "where"):
-        table.add_column(name, overflow="fold")
+    table = Table(box=SIMPLE_HEAD, caption=caption, caption_justify="left", pad_edge=False, collapse_padding=True)
+    longest = max((len(row.claim) for row in ledger), default=0)
+    table.add_column("claim", overflow="fold", min_width=min(longest, 16))
+    for name in ("regime", "outcome", "measured", "required", "where"):
+        table.add_column(name, overflow="fold", min_width=9)
     for study in studies:
         if len(studies) > 1:
             table.add_row(Text(_line(study), style="bold"))
@@ -63,7 +65,7 @@ def ledger_markdown(ledger: Ledger) -> str:
     heads = ("study", "holds", "fails as expected", "undecided as expected", "surprises")
     lines = ["# Verdict ledger", "", *_table(heads, [_counted(name, tally) for name, tally in tallies.items()])]
     lines += ["", "## Findings", "", "### Surprises", ""]
-    lines += [_item(row, surprise(row)) for row in found.surprises] or ["None: every outcome is the established one."]
+    lines += [_item(row) for row in found.surprises] or ["None: every outcome is the established one."]
     lines += ["", "### What fails, as established", ""]
     lines += [_item(row, row.because) for row in found.failures] or ["Nothing."]
     lines += ["", "### What holds in some regimes only", ""]
@@ -109,13 +111,13 @@ def _counted(name: str, tally: Tally) -> tuple[str, ...]:
     return (_md(name), *(str(n) for n in (tally.holds, tally.fails, tally.undecided, tally.surprises)))
 
 
-def _item(row: Row, why: str) -> str:
-    reason = f" {_md(why)}." if why else ""
+def _item(row: Row, why: str = "") -> str:
+    reason = f" Why: {_md(why).rstrip('.')}." if why else ""
     place = f", at {_md(row.where)}" if row.where else ""
     return (
-        f"- **{_md(row.claim)}** ({_md(row.study)}, {_md(row.cites)}; {_md(row.regime)}): {row.outcome}."
+        f"- **{_md(row.claim)}** ({_md(row.study)}, {_md(row.cites)}; {_md(row.regime)}): {_said(row)}."
         f"{reason} Measured: {_md(row.measured)}; required: {_md(row.required)}{place}."
-    ).replace("..", ".")
+    )
 
 
 def _regimes(group: tuple[Row, ...]) -> str:

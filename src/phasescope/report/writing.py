@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..evidence import Request, Runs, Sweeps, Tables
 from ..storage import make_folders, place, plain, refusals
 from .drawings import draw_all
-from .markup import safe_name
+from .markup import safe_name, visible
 from .page import page
 from .plots import plot, scalars
 from .section import Exhibit, Section
@@ -64,7 +64,7 @@ def write_report(
         figures=out / "figures",
         drawn=tuple(path for drawing in drawings for path in drawing.files),
         ledger=ledger,
-        problems=tuple(f"{drawing.study}: {drawing.problem}" for drawing in drawings if drawing.problem),
+        problems=tuple(f"{visible(drawing.study)}: {drawing.problem}" for drawing in drawings if drawing.problem),
     )
 
 
@@ -115,11 +115,14 @@ def _exhibited(request: Runs | Sweeps | Tables, evidence: Evidence, anchor: str)
         found = evidence.get(request)[0]
     except Exception as problem:
         return Exhibit(anchor, label, note=f"could not be obtained: {type(problem).__name__}: {problem}")
+    notes = [f"{name} = {value:.6g}" for name, value in scalars(found).items()]
     try:
         picture = plot(found)
     except Exception as problem:
         return Exhibit(anchor, label, note=f"could not be plotted: {type(problem).__name__}: {problem}")
-    return Exhibit(anchor, label, picture, ", ".join(f"{name} = {value:.6g}" for name, value in scalars(found).items()))
+    if picture is not None and len(picture.stages) > 1:
+        notes.append(f"shaded: {', then '.join(picture.stages)}")
+    return Exhibit(anchor, label, picture, "; ".join(notes))
 
 
 def describe(request: Runs | Sweeps | Tables) -> str:
@@ -132,7 +135,11 @@ def describe(request: Runs | Sweeps | Tables) -> str:
         words = [f"run of {request.arm.__name__}", *words, f"seed {request.seed}"]
     else:
         axes = " and ".join(f"{k} = {_short(v)}" for k, v in request.axes)
-        words = [f"sweep of {request.arm.__name__} over {axes or 'seeds'}", *words, f"{request.seeds} seeds"]
+        words = [
+            f"sweep of {request.arm.__name__} over {axes or 'seeds'}",
+            *words,
+            *([f"{request.seeds} seeds"] if request.seeds > 1 else []),
+        ]
     return ", ".join([*words, f"at {_short(request.at)}"] if request.at else words)
 
 

@@ -51,7 +51,8 @@ def test_leading_axes_are_independent():
     together = cot.cot_accuracy(match, differ, beyond, pivots, range(1, 7), truncated=False)
     assert together.shape == (3, 4, 6)
     for i, j in product(range(3), range(4)):
-        alone = cot.cot_accuracy(match[i, j], differ[i, j], beyond[i, j], pivots, range(1, 7), truncated=False)
+        alone = cot.cot_accuracy(match[i, j], differ[i, j], np.array(beyond[i, j]), pivots, range(1, 7),
+                                 truncated=False)
         assert together[i, j].tolist() == alone.tolist()
 
 

@@ -2,6 +2,7 @@
 
 import phasescope as ps
 
+from .claims import claims
 from .spec import default, presets
 from .theory import frozen, log_flow
 from .training import exhaustive, handover, symmetric
@@ -15,4 +16,5 @@ study = ps.Study(
     ),
     presets=presets,
     arms=(exhaustive, symmetric, log_flow, frozen, handover),
+    claims=claims,
 )

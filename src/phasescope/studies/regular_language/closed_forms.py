@@ -135,7 +135,7 @@ def cosine_bound(u_norm, margin_norm: float):
     return 1 - 0.5 * (1 / (6 * margin_norm) - 1 / np.asarray(u_norm)) ** 2
 
 
-def window_ratio(eta: float, last_step: float, margin_norm: float) -> float:
+def window_ratio(eta: float, last_step: float | int, margin_norm: float) -> float:
     r"""$14 \|u^*\|^2 / (\eta T)$: Theorem 4.4 speaks about some step at all only if this is below 1."""
     return 14 * margin_norm**2 / (eta * last_step)
 

@@ -11,8 +11,11 @@ import phasescope as ps
 
 from . import data, model, reduction
 from .cot import cot_accuracy
-from .margin import margin_rows, max_margin
+from .margin import margin_rows, max_margin, max_margin_of_scores
 from .spec import Spec
+
+DECIMALS_UP_TO = 32  # up to this length a margin that float64 cannot certify is solved in decimal arithmetic
+MATRICES_UP_TO = 256  # beyond this length the records leave out what has one number for each pair of positions
 
 field = ps.field
 
@@ -25,10 +28,10 @@ class Observed(ps.Observables):
     token_score: Float[Array, "position"] = field(symbol=r"v_\ell", doc="read-out of a position's token")
     score_match: Float[Array, "length"] = field(symbol="p_L", doc="attention score of a matching pivot")
     score_differ: Float[Array, "length"] = field(symbol="q_L", doc="attention score of a differing pivot")
-    score_other: Float[Array, "length position"] = field(symbol=r"m_{L\ell}", doc="attention score of any other key")
+    score_other: Float[Array, "length position"] | None = field(symbol=r"m_{L\ell}", doc="attention score of any other key")
     score_self: Float[Array, "length"] = field(symbol="s_L", doc="attention score of the last token itself")
-    attention_match: Float[Array, "length position"] = field(symbol=r"\varphi^+", doc="attention in matching strings")
-    attention_differ: Float[Array, "length position"] = field(symbol=r"\varphi^-", doc="attention in differing strings")
+    attention_match: Float[Array, "length position"] | None = field(symbol=r"\varphi^+", doc="attention in matching strings")
+    attention_differ: Float[Array, "length position"] | None = field(symbol=r"\varphi^-", doc="attention in differing strings")
     output_match: Float[Array, "length"] = field(symbol="T^+_L", doc="output on matching strings")
     output_differ: Float[Array, "length"] = field(symbol="T^-_L", doc="output on differing strings")
     accuracy: Float[Array, ""] = field(doc="mean accuracy over the lengths")
@@ -75,15 +78,15 @@ def measure_full(params: model.Params, batch: model.Batch, spec: Spec) -> Observ
 
 
 def _observed(state, spec, outputs, by_length, accuracy, token_asymmetry=None, score_asymmetry=None, self_asymmetry=None):
-    attention = reduction.attention(state, spec.pivots, spec.lam)
+    small = spec.size <= MATRICES_UP_TO
+    attention = reduction.attention(state, spec.pivots, spec.lam) if small else (None, None)
     # Where the pivot is the last token itself no string differs: there is no such output, and 0 stands for it.
     outputs = jnp.where(data.class_fractions(spec.pivots) > 0, outputs, 0.0)
-    trained = spec.weights / spec.weights.sum()
     return Observed(
         loss=by_length.sum(), loss_by_length=by_length, token_score=state.v, score_match=state.p, score_differ=state.q,
-        score_other=state.M - jnp.diag(state.s), score_self=state.s,
+        score_other=state.M - jnp.diag(state.s) if small else None, score_self=state.s,
         attention_match=attention[0], attention_differ=attention[1], output_match=outputs[0], output_differ=outputs[1],
-        accuracy=(accuracy * trained).sum(), accuracy_by_length=accuracy,
+        accuracy=(accuracy * spec.weights).sum() / spec.weights.sum(), accuracy_by_length=accuracy,
         loss_floor=reduction.loss_floor(outputs, spec.pivots, spec.weights),
         u_norm=reduction.u_norm(state), W_norm=reduction.W_norm(state),
         token_asymmetry=token_asymmetry, score_asymmetry=score_asymmetry, self_asymmetry=self_asymmetry,
@@ -99,7 +102,7 @@ def _mean_output(T, length, chosen, N):
 def derive(ds: xr.Dataset, spec: Spec, split: float) -> xr.Dataset:
     """What follows from the records on the host: drift since `split`, the max-margin direction there, CoT accuracy."""
     start = ds.sel(time=split) if (ds.time == split).any() else None
-    if start is not None and spec.init_scale == 0:
+    if start is not None and spec.init_scale == 0 and "score_other" in ds:
         ds = ds.assign(W_drift=_drift(ds, start)).assign(_margin(ds, start, spec))
     return ds.assign(cot_accuracy=_chain_of_thought(ds, spec))
 
@@ -115,14 +118,18 @@ def _drift(ds: xr.Dataset, start: xr.Dataset) -> xr.DataArray:
 def _margin(ds: xr.Dataset, start: xr.Dataset, spec: Spec) -> dict[str, xr.DataArray]:
     """The max-margin read-out for the attention at the end of phase 1; nan where it cannot be certified."""
 
-    def solve(match, differ):
+    def solve(match, differ, p, q, others, lam):
         found = max_margin(margin_rows(np.stack([match, differ]), spec.pivots, spec.weights))
+        if not found.reliable and spec.size <= DECIMALS_UP_TO:
+            found = max_margin_of_scores(np.stack([p, q]), others, spec.pivots, float(lam), alpha=spec.weights)
         return found.v if found.reliable else np.full_like(found.v, np.nan)
 
-    both = ["length", "position"]
+    pair, one = ["length", "position"], ["length"]
+    scores = start.score_other + xr.where(ds.position == ds.length, start.score_self, 0.0)
     best = xr.apply_ufunc(
-        solve, start.attention_match, start.attention_differ, input_core_dims=[both, both], output_core_dims=[["position"]],
-        vectorize=True,
+        solve, start.attention_match, start.attention_differ, start.score_match, start.score_differ,
+        scores.transpose(..., *pair), ds.lam, input_core_dims=[pair, pair, one, one, pair, []],
+        output_core_dims=[["position"]], vectorize=True,
     ).drop_vars(["time", "stage"], errors="ignore")  # fmt: skip
     size = np.sqrt((best**2).sum("position", skipna=False))
     scale = np.sqrt((ds.token_score**2).sum("position")) * size

@@ -1,0 +1,339 @@
+"""Section 4: even pairs. Phase 1 (Theorem 4.1), separability (4.3), phase 2 (Theorems 4.4 and 4.5)."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+import phasescope as ps
+from phasescope import Outcome, beyond, claim, published, theory
+
+from .. import closed_forms
+from ..phases import excess_attention, key_scores, onset, phase_1, phase_2, spec_of, training_time
+from ..theory import log_flow
+from . import requests as ask
+from .requests import early_even_pairs, figure_2, figure_4, figure_5, figure_6
+
+LATE = "phase 1 of the experiments lasts until tau = 10, far beyond the 1/N of the theorem: exponents sag from tau = 1 on"
+TAIL = slice(2, None)
+NEAR = (0.9, 1.05)  # ratio to the leading term of the expansion at small tau
+
+
+def early_v(run: xr.Dataset, tau: xr.DataArray) -> xr.DataArray:
+    r"""The token scores at small tau: tau/4 at position 1, -(tau^2/64) sum_{L >= l} L^-2 beyond."""
+    scores = closed_forms.early_token_scores(run.sizes["position"], closed_forms.flow_clock(1.0))
+    scores = xr.DataArray(scores, {"position": run.position}, ("position",))
+    return xr.where(run.position == 1, tau, tau**2) * scores
+
+
+@claim("Theorem 4.1 (1), first line", theory(early_even_pairs), published(figure_2, expect=Outcome.FAILS, because=LATE), id="4.1-u1")
+def first_token_score_grows_linearly(run):
+    """v_1 = Theta(eta t) during phase 1; in truth tau/4."""
+    run = phase_1(run)
+    tau, v = training_time(run), run.token_score.sel(position=1)
+    return ps.scales_like(v, tau, 1.0, 0.05, "v_1") & ps.within(v / (tau / 4), *NEAR, "v_1 / (tau/4)")
+
+
+@claim("Theorem 4.1 (1), second line", theory(early_even_pairs), published(figure_2, expect=Outcome.FAILS, because=LATE), id="4.1-ul")
+def other_token_scores_fall_quadratically(run):
+    """v_l = -Theta(eta^2 t^2) for every l >= 2; in truth -(tau^2/64) sum_{L >= l} L^-2."""
+    run = phase_1(run)
+    tau, v = training_time(run), run.token_score.sel(position=TAIL)
+    return ps.scales_like(-v, tau, 2.0, 0.05, "-v_l", along="time") & ps.within(v / early_v(run, tau), *NEAR, "v_l / closed form")
+
+
+@claim(
+    "Theorem 4.1 (1), second line, one constant for all l",
+    theory(
+        early_even_pairs,
+        expect=Outcome.FAILS,
+        because="the constant is (1/l - 1/N)/64 or so: 1/(64 N^2) at l = N, a factor 2600 below that of l = 2 at N = 64",
+    ),
+    id="4.1-ul-uniform",
+)
+def the_quadratic_constant_is_uniform(run):
+    """The constants in v_l = -Theta(eta^2 t^2) do not depend on l: largest and smallest within a factor 10."""
+    run = phase_1(run)
+    constant = -run.token_score.sel(position=TAIL) / training_time(run) ** 2
+    return ps.positive(constant, "-v_l / tau^2") & ps.at_most(constant.max("position") / constant.min("position"), 10.0, "spread")
+
+
+@claim("Theorem 4.1 (1), third line", theory(early_even_pairs), published(figure_2, expect=Outcome.FAILS, because=LATE), id="4.1-u2")
+def second_position_is_the_lowest(run):
+    """v_2 - v_l <= -Omega(eta^2 t^2) for l >= 3; in truth -(tau^2/64) sum_{L=2}^{l-1} L^-2."""
+    run = phase_1(run)
+    v, forecast = run.token_score, early_v(run, training_time(run))
+    lead, expected = (x.sel(position=2, drop=True) - x.sel(position=slice(3, None)) for x in (v, forecast))
+    return ps.negative(lead, "v_2 - v_l") & ps.within(lead / expected, *NEAR, "(v_2 - v_l) / closed form")
+
+
+def _pivot_scores(run, name, sign):
+    run = phase_1(run)
+    tau, score = training_time(run), sign * run[name].sel(length=TAIL)
+    forecast = tau**2 / (64 * score.length) * (1 - 1 / score.length)
+    others = sign * key_scores(run).sel(length=TAIL, position=TAIL)
+    return (
+        ps.positive((score - others), "lead over the other keys", where=others.notnull())
+        & ps.scales_like(score, tau, 2.0, 0.05, name, along="time")
+        & ps.within(score / forecast, *NEAR, f"{name} / closed form")
+    )
+
+
+@claim("Theorem 4.1 (2), first line", theory(early_even_pairs), published(figure_2, expect=Outcome.FAILS, because=LATE), id="4.1-A")
+def matching_first_token_gains_score(run):
+    """p_L leads all other keys by Omega(eta^2 t^2); in truth (tau^2/64 L)(1 - 1/L), with a 1/L that the text omits."""
+    return _pivot_scores(run, "score_match", 1)
+
+
+@claim("Theorem 4.1 (2), second line", theory(early_even_pairs), published(figure_2, expect=Outcome.FAILS, because=LATE), id="4.1-B")
+def differing_first_token_loses_score(run):
+    """All other keys lead q_L by Omega(eta^2 t^2); in truth q_L = -p_L at leading order."""
+    return _pivot_scores(run, "score_differ", -1)
+
+
+_TWICE = "the last token's own key collects twice the gradient: m_L2 - s_L = -tau^3 / (768 L^3) < 0 at first"
+
+
+@claim(
+    "Theorem 4.1 (2), third line",
+    theory(early_even_pairs, expect=Outcome.FAILS, because=_TWICE),
+    published(figure_2, expect=Outcome.FAILS, because=_TWICE),
+    id="4.1-C",
+)
+def second_key_leads_all_later_ones(run):
+    """<E_2 - E_l, W E_L> >= Omega(eta^4 t) > 0 for every l >= 3, throughout phase 1 from the third step on."""
+    run = phase_1(run)
+    keys = key_scores(run.sel(time=slice(3, None))).sel(length=slice(3, None))
+    lead = keys.sel(position=2, drop=True) - keys.sel(position=slice(3, None))
+    return ps.positive(lead, "m_L2 - m_Ll", where=lead.notnull())
+
+
+@claim("Theorem 4.1 (2), third line, corrected to l < L", theory(early_even_pairs), id="4.1-C-corrected")
+def second_key_leads_quartically(run):
+    """m_L2 - m_Ll = (tau^4 / 16384 L^2) sum_{2 <= j < l} j^-2 for 3 <= l < L: stronger in t than the theorem says."""
+    run = phase_1(run)
+    tau = training_time(run)
+    keys = key_scores(run).sel(length=slice(4, None))
+    lead = (keys.sel(position=2, drop=True) - keys.sel(position=slice(3, None))).where(run.position < run.length)
+    shape = closed_forms.early_second_lead(spec_of(run).size, closed_forms.flow_clock(1.0))
+    forecast = tau**4 * xr.DataArray(shape, {"length": run.length, "position": run.position}, ("length", "position"))
+    few = lead.sel(length=[4, 8, 16, 32, 64], position=3)
+    return ps.scales_like(few, tau, 4.0, 0.1, "m_L2 - m_L3", along="time") & ps.within(
+        lead / forecast, *NEAR, "(m_L2 - m_Ll) / closed form", where=lead.notnull()
+    )
+
+
+@claim("Theorem 4.1, remark", theory(ask.theorem_16), published(figure_2), id="4.1-txt")
+def attention_leaves_uniformity(run):
+    """At t_0 position 1 has more than 1/L of the attention in matching strings, and position 2 in differing ones.
+
+    In the theorems' setting the excess is tau_0^2 / (64 lam L^2): it holds, and it is numerically nothing.
+    """
+    end = phase_1(run).isel(time=[-1])
+    return ps.positive(excess_attention(end, "match"), "phi_1 - 1/L, matching") & ps.positive(
+        excess_attention(end, "differ"), "phi_2 - 1/L, differing"
+    )
+
+
+@claim("Proposition 4.3 and Lemma B.4", published(figure_2, figure_4, figure_5, figure_6), theory(ask.theorem_16, ask.theorem_64), id="4.3")
+def attention_outputs_are_separable(*runs):
+    """From the second step on, the direction E_1 - E_2 separates the attention outputs of the two classes.
+
+    Scores are compared, not weights: the difference of the weights underflows where the theorem lives.
+    """
+
+    def judge(run):
+        run = run.sel(time=slice(2, None))
+        second = key_scores(run).sel(length=TAIL, position=2)
+        return ps.positive(run.score_match.sel(length=TAIL) - second, "p_L - m_L2") & ps.positive(
+            second - run.score_differ.sel(length=TAIL), "m_L2 - q_L"
+        )
+
+    return ps.all_of(map(judge, runs))
+
+
+def margin_norm(run):
+    """|u*| at t_0: from the solver where it could be certified, else by its closed form for weak separation."""
+    norm = float(run.margin_norm) if "margin_norm" in run else np.nan
+    if np.isfinite(norm):
+        return norm
+    spec, end = spec_of(run), phase_1(run).isel(time=-1)
+    return closed_forms.weak_margin_norm(
+        float(end.score_match.sel(length=spec.size)), float(end.score_differ.sel(length=spec.size)), spec.lam, spec.size
+    )
+
+
+_VACUOUS = "vacuous: the bound says nothing at any time of the run"
+
+
+@claim(
+    "Theorem 4.4, norm",
+    published(ask.even_pairs_long, expect=Outcome.UNDECIDED, because=f"{_VACUOUS} before t = 14 |u*|^2 / eta = 3.2e6"),
+    theory(ask.theorem_64, expect=Outcome.UNDECIDED, because=_VACUOUS),
+    id="4.4-norm",
+)
+def read_out_grows_at_least_logarithmically(run):
+    """|u_t| >= (3/5) |u*| log(eta (t - t_0 - 1) / 14 |u*|^2)."""
+    spec, after = spec_of(run), phase_2(run).isel(time=slice(2, None))
+    bound = after.u_norm.copy(data=closed_forms.norm_bound(after.time.values, spec.switch, spec.eta, margin_norm(run)))
+    if not (bound > 0).any():
+        return ps.undecided(f"vacuous: the bound is negative at all {after.sizes['time']} records", "a positive bound")
+    return ps.at_least(after.u_norm, bound, "|u_t|", where=bound > 0)
+
+
+@claim("Theorem 4.4, norm: the law", beyond(ask.even_pairs_frozen), id="4.4-norm-law")
+def read_out_grows_by_its_margin_norm(run):
+    """Under frozen attention d|u| / d log t tends to |u*|: within 0.1% over the last ten e-folds."""
+    late = run.sel(time=slice(float(run.time[-1]) * np.exp(-10), None)).u_norm
+    rate = late.assign_coords(time=np.log(late.time)).differentiate("time")
+    return ps.within(rate / run.margin_norm, 0.999, 1.001, "d|u| / d log t / |u*|")
+
+
+def direction_bound(*runs):
+    """cos(u_t, u*) against the printed bound, wherever the bound is above -1."""
+
+    def judge(run):
+        after = phase_2(run).isel(time=slice(1, None))
+        norm = margin_norm(run)
+        bound = after.u_norm.copy(data=closed_forms.cosine_bound(after.u_norm.values, norm))
+        if not (bound > -1).any():
+            return ps.undecided("vacuous: the bound is below -1 at all times", "a bound above -1")
+        if after.margin_cosine.isnull().all():
+            return ps.undecided(f"|u*| = {norm:.3g} is too large for a certified direction", "a certified direction")
+        return ps.at_least(after.margin_cosine, bound, f"cos (lam = {spec_of(run).lam:g})", where=bound > -1)
+
+    return ps.all_of(map(judge, runs))
+
+
+@claim(
+    "Theorem 4.4, direction",
+    published(
+        ask.even_pairs_to_1e4, figure_4, figure_5, expect=Outcome.FAILS,
+        because="the attention is not frozen: the cosine peaks at 0.979 (t = 365) and falls, violated from t = 284 on",
+    ),
+    theory(ask.theorem_16, ask.theorem_64, expect=Outcome.UNDECIDED, because=_VACUOUS),
+    id="4.4-cos",
+)  # fmt: skip
+def read_out_turns_to_the_max_margin_direction(*runs):
+    """cos(u_t, u*) >= 1 - (1/6|u*| - 1/|u_t|)^2 / 2 after phase 1, with u* for the attention at t_0."""
+    return direction_bound(*runs)
+
+
+@claim(
+    "Theorem 4.4, attention",
+    published(
+        ask.even_pairs_to_1e4, figure_4, figure_5, expect=Outcome.FAILS,
+        because="on the horizon of the paper's plots the attention moves by 18, 35 and 39 and keeps growing",
+    ),
+    theory(ask.theorem_6, ask.theorem_16, ask.theorem_64, ask.theorem_256),
+    id="4.4-dW",
+)  # fmt: skip
+def attention_is_frozen_in_phase_2(*runs):
+    """|W_t - W_t0| = O(1): at most 1 to the end of the run."""
+    judge = lambda run: ps.within(phase_2(run).W_drift, 0.0, 1.0, f"|W_t - W_t0| (N = {spec_of(run).size}, lam = {spec_of(run).lam:g})")
+    return ps.all_of(map(judge, runs))
+
+
+_EMPTY = "tau_0 <= 1/N makes |u*| >= 128 lam N^4, and 14 |u*|^2 <= eta T is then impossible at every N"
+
+
+@claim(
+    "Theorem 4.4, window",
+    theory(ask.theorem_6, ask.theorem_16, ask.theorem_64, ask.theorem_256, expect=Outcome.FAILS, because=_EMPTY),
+    published(figure_2, figure_4, figure_5, expect=Outcome.FAILS, because="T of the theorem is 1.7 steps here, before phase 1 ends"),
+    id="4.4-window",
+)
+def the_theorem_speaks_about_some_time(*runs):
+    """The window [t_2, T] of the theorem is not empty: 14 |u*|^2 / eta < T = (lam/2)^(2/3) / (eta N)."""
+
+    def judge(run):
+        spec = spec_of(run)
+        last = closed_forms.horizon(spec.lam, spec.eta, spec.size)
+        return ps.within(closed_forms.window_ratio(spec.eta, last, margin_norm(run)), 0.0, 1.0, f"14 |u*|^2 / (eta T), N = {spec.size}")
+
+    return ps.all_of(map(judge, runs))
+
+
+# N = 1024 by its flow: the step enters through tau alone, and the printed eta would take 65,000 steps.
+_theorem_1024 = ps.runs(log_flow, preset="theorem_1024")
+
+
+@claim(
+    "Theorems 4.1 to 4.5 together",
+    theory(
+        ask.theorem_6, ask.theorem_16, ask.theorem_64, ask.theorem_256, _theorem_1024, expect=Outcome.FAILS,
+        because="phase 1 ends at tau = 1/N, long before the attention tells the classes apart",
+    ),
+    published(ask.even_pairs_to_1e4, figure_4, figure_5),
+    id="4.x-theorem",
+)  # fmt: skip
+def the_model_learns_by_T(*runs):
+    """All strings are classified correctly at the end of the run."""
+    judge = lambda run: ps.within(run.accuracy.isel(time=-1), 1.0, 1.0, f"accuracy, N = {run.sizes['length']}")
+    return ps.all_of(map(judge, runs))
+
+
+@claim(
+    "Theorems 4.1 to 4.5 together (ours)",
+    theory(ask.theorem_6, ask.theorem_16, ask.theorem_64, ask.theorem_256, _theorem_1024),
+    id="4.x-nothing",
+)
+def nothing_is_learned_by_T(*runs):
+    """At T only length 1 and one class are right: accuracy is 1/2 + 1/2N exactly, the loss is above (N - 1) log 2, and
+    so is the floor below which no read-out could bring it."""
+
+    def judge(run):
+        end, N = run.isel(time=-1), run.sizes["length"]
+        chance = (N - 1) * np.log(2)
+        return (
+            ps.agree(end.accuracy, 0.5 + 0.5 / N, atol=1e-12, what=f"accuracy, N = {N}")
+            & ps.within(end.loss / chance, 1.0, 1.2, "loss / (N-1) log 2")
+            & ps.within(end.loss_floor / chance, 1.0, 1.2, "floor / (N-1) log 2")
+        )
+
+    return ps.all_of(map(judge, runs))
+
+
+def loss_bound(run):
+    """The printed bound on the loss, where it is below what the loss starts from."""
+    spec, after = spec_of(run), phase_2(run).isel(time=slice(1, None))
+    bound = after.loss.copy(data=closed_forms.loss_bound(after.time.values, spec.eta, spec.size, margin_norm(run)))
+    if not (bound < float(run.loss.isel(time=0))).any():
+        return ps.undecided(f"vacuous: the bound ends at {float(bound[-1]):.3g}, the loss starts at {float(run.loss[0]):.3g}", "a bound below the start")
+    return ps.at_most(after.loss, bound, "loss", where=bound < float(run.loss.isel(time=0)))
+
+
+@claim(
+    "Theorem 4.5",
+    published(ask.even_pairs_to_1e4, expect=Outcome.UNDECIDED, because=_VACUOUS),
+    theory(ask.theorem_64, expect=Outcome.UNDECIDED, because=_VACUOUS),
+    id="4.5",
+)
+def loss_falls_below_the_printed_bound(run):
+    """L_t <= C N |u*|^2 / (eta sqrt t), with the proof's C = 14."""
+    return loss_bound(run)
+
+
+def last_decade(run):
+    """The exponent of the loss in time over the last decade of the run, as the abstract states it: -1."""
+    late = run.sel(time=slice(float(run.time[-1]) / 10, None))
+    slope = ps.local_slope(late.loss).isel(time=slice(1, -1))
+    return ps.within(slope, -1.15, -0.95, "d log loss / d log t")
+
+
+@claim(
+    "Abstract, rate",
+    published(ask.even_pairs_to_1e4, expect=Outcome.FAILS, because="the slope is still -1.3 at 10^4 steps: 1/t is approached from steeper"),
+    theory(ask.even_pairs_flow),
+    beyond(ask.even_pairs_frozen),
+    id="abs-rate",
+)
+def loss_falls_like_one_over_t(run):
+    """The loss decays as 1/t: the local exponent lies in [-1.15, -0.95] over the last decade of the run."""
+    return last_decade(run)
+
+
+@claim("Section 6, t_2", published(figure_2, ask.figure_3, figure_6), id="t2")
+def read_out_bends_near_600(*runs):
+    """|u_t| starts to grow logarithmically near t_2 = 600: d|u| / d log t is largest between 500 and 700."""
+    return ps.all_of(ps.within(onset(run), 500, 700, f"t_2 of {run.attrs['arm']} ({spec_of(run).task}, {spec_of(run).schedule})") for run in runs)

@@ -1,0 +1,145 @@
+"""The lemmas of Appendices A and B: elementary inequalities, symmetry, the first steps, and phase 2's inequalities."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+import phasescope as ps
+from phasescope import Outcome, claim, published, theory
+
+from .. import closed_forms
+from ..phases import margin, onset, phase_2, read_out_rate, spec_of
+from ..training import symmetric
+from .requests import (
+    figure_2,
+    figure_3,
+    figure_4,
+    figure_5,
+    figure_6,
+    full_even_pairs,
+    full_even_pairs_8,
+    reduced_even_pairs,
+    reduced_even_pairs_8,
+)
+
+EXACT = 1e-12  # float64 sums of a hundred terms, over some hundred steps
+REDUCED = ("loss", "token_score", "score_match", "score_differ", "score_other", "score_self", "W_norm", "attention_match")
+
+
+def softmax_table(lam: tuple[float, ...], samples: int) -> xr.Dataset:
+    """Random pairs of scores, near and far, for each scale."""
+    ratios = [closed_forms.softmax_lipschitz_ratios(samples, 16, scale, seed=7) for scale in lam]
+    return xr.Dataset({"ratio": (("lam", "sample"), np.stack(ratios))}, {"lam": list(lam), "sample": np.arange(samples)})
+
+
+def sigmoid_table(points: int) -> xr.Dataset:
+    """The remainder of the sigmoid's expansion over six decades on both sides of 0."""
+    x = np.geomspace(1e-2, 1e3, points)
+    x = np.concatenate([-x[::-1], x])
+    return xr.Dataset({"ratio": ("x", closed_forms.sigmoid_remainders(x))}, {"x": x})
+
+
+@claim("Lemma A.1", theory(ps.tables(softmax_table, lam=[1.0, 2.0, 36.0], samples=2000)), id="A.1")
+def softmax_is_lipschitz(table):
+    """softmax(x / lam) is 1/lam-Lipschitz: lam |S(x) - S(y)| <= |x - y|. (The constant 1/2 suffices.)"""
+    return ps.within(table.ratio, 0.0, 1.0, "lam |S(x) - S(y)| / |x - y|")
+
+
+@claim("Equation (2)", theory(ps.tables(sigmoid_table, points=400)), id="eq.2")
+def sigmoid_is_nearly_linear(table):
+    """|sigma(-x) - (1/2 - x/4)| <= |x|^3. (1/48 suffices.)"""
+    return ps.within(table.ratio, 0.0, 1.0, "remainder / |x|^3")
+
+
+@claim("Lemma B.1, token scores", published(full_even_pairs), theory(full_even_pairs_8), id="B.1a")
+def token_scores_depend_on_position_only(run):
+    """<u, E_l^w> does not depend on the token w."""
+    return ps.within(run.token_asymmetry, 0.0, EXACT, "|u_a - u_b|") & ps.positive(
+        run.u_norm.isel(time=slice(1, None)), "|u|"
+    )
+
+
+_SELF_KEY = "the last token's own key is never seen with the other token, so its score there stays 0 while s_L grows"
+
+
+@claim(
+    "Lemma B.1, attention scores",
+    published(full_even_pairs, expect=Outcome.FAILS, because=_SELF_KEY),
+    theory(full_even_pairs_8, expect=Outcome.FAILS, because=_SELF_KEY),
+    id="B.1b",
+)
+def no_score_but_the_pivots_depends_on_the_key_token(run):
+    """For every l >= 2, <E_l^w', W E_L^w> does not depend on the token w'."""
+    return ps.within(run.score_asymmetry, 0.0, EXACT, "at l < L") & ps.within(run.self_asymmetry, 0.0, EXACT, "at l = L")
+
+
+@claim("Lemma B.1, corrected to l < L", published(full_even_pairs), theory(full_even_pairs_8), id="B.1b-corrected")
+def scores_before_the_last_token_depend_on_position_only(run):
+    """For 2 <= l < L, <E_l^w', W E_L^w> does not depend on the token w'."""
+    return ps.within(run.score_asymmetry, 0.0, EXACT, "at l < L") & ps.positive(
+        run.W_norm.isel(time=slice(2, None)), "|W|"
+    )
+
+
+@claim(
+    "Lemma B.1, two strings per length",
+    published(full_even_pairs, reduced_even_pairs),
+    theory(full_even_pairs_8, reduced_even_pairs_8),
+    id="B.1c",
+)
+def two_strings_per_length_suffice(full, reduced):
+    """Training on all strings is training on one matching and one differing string of each length: the reduction."""
+    return ps.all_of(ps.agree(full[name], reduced[name], atol=EXACT) for name in REDUCED)
+
+
+@claim("Lemma B.2", published(ps.runs(symmetric, steps=3, at=[0, 1, 2, 3])), id="B.2")
+def first_steps(run):
+    """One update moves v_1 alone, to eta/4; then v_l < 0 < p_L and q_L < 0 for all l, L >= 2, and W moves second.
+
+    v_l(2) = -(eta^2/32) sum_{L >= l} L^-2 up to O(eta^4); the paper prints a constant eight times as large.
+    """
+    spec, later = spec_of(run), run.sel(time=[2, 3])
+    one, tail = run.sel(time=1), slice(2, None)
+    forecast = closed_forms.early_token_scores(spec.size, closed_forms.step_clock(spec.eta, 2))[1:]
+    ratio = run.token_score.sel(time=2, position=tail) / forecast
+    return (
+        ps.agree(one.token_score.sel(position=1), spec.eta / 4, what="v_1(1)")
+        & ps.agree(one.token_score.sel(position=tail), 0.0, what="v_l(1)")
+        & ps.agree(one.W_norm, 0.0, what="|W_1|")
+        & ps.positive(later.token_score.sel(position=1), "v_1")
+        & ps.negative(later.token_score.sel(position=tail), "v_l")
+        & ps.positive(later.score_match.sel(length=tail), "p_L")
+        & ps.negative(later.score_differ.sel(length=tail), "q_L")
+        & ps.within(ratio, 1 - 4 * spec.eta**2, 1 + 4 * spec.eta**2, "v_l(2) / closed form")
+    )
+
+
+@claim("Lemma B.5", published(figure_2, figure_3, figure_4, figure_5, figure_6), id="B.5")
+def descent_follows_the_margin(*runs):
+    """<-grad_u, u/|u|> <= (1 + C |u*|/|u|) <-grad_u, u*/|u*|> with C = 2 log(4N) + 2, at every 50th step of phase 2."""
+
+    def judge(run):
+        after = phase_2(run).isel(time=slice(50, None, 50))
+        rate, constant = read_out_rate(after), 2 * np.log(4 * after.sizes["length"]) + 2
+        unit = lambda v: v / np.sqrt((v**2).sum("position"))
+        along = (rate * unit(after.token_score)).sum("position")
+        bound = (1 + constant * after.margin_norm / after.u_norm) * (rate * unit(after.margin_direction)).sum("position")
+        return ps.at_least(bound / along, 1.0, "bound / rate along u")
+
+    return ps.all_of(map(judge, runs))
+
+
+@claim("Lemma B.6", published(figure_2, figure_4, figure_5), id="B.6-margin")
+def every_string_has_its_margin(*runs):
+    """From t_2 on, y_n T(X_n) >= (5/6) |u_t| / |u*| for every string."""
+
+    def judge(run):
+        ratio = margin(run) * run.margin_norm / run.u_norm.where(run.u_norm > 0)
+        start = float(onset(run))
+        if np.isnan(start):
+            return ps.undecided("the read-out never bends: there is no t_2", "a phase 2")
+        return ps.at_least(ratio.sel(time=slice(start, None)), 5 / 6, f"margin ratio from t_2 on, lam = {spec_of(run).lam:g}")
+
+    return ps.all_of(map(judge, runs))
+

@@ -1,0 +1,90 @@
+"""Where phases begin and end, by the paper's own criteria, and the quantities that its theorems compare."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import xarray as xr
+
+import phasescope as ps
+
+from .spec import Spec
+
+
+def spec_of(ds: xr.Dataset) -> Spec:
+    """The numbers that a dataset was run with."""
+    return Spec.from_json(json.loads(ds.attrs["spec"]))
+
+
+def training_time(ds: xr.Dataset) -> xr.DataArray:
+    r"""$\tau = \eta t$; flow arms record it already."""
+    return ds.time if ds.attrs["arm"] in ("log_flow", "frozen") else ds.time * spec_of(ds).eta
+
+
+def phase_1(ds: xr.Dataset) -> xr.Dataset:
+    """The records of phase 1 after the start."""
+    return ds.isel(time=np.flatnonzero((ds.stage == 0) & (ds.time > 0)))
+
+
+def phase_2(ds: xr.Dataset) -> xr.Dataset:
+    """The records after phase 1, its end included."""
+    return ds.isel(time=np.flatnonzero((ds.stage == 1) | (ds.time == float(ds.time[ds.stage == 0][-1]))))
+
+
+def onset(ds: xr.Dataset) -> xr.DataArray:
+    r"""$t_2$, read off the run: where $\|u\|$ grows fastest in log time."""
+    return ps.knee(ds.u_norm)
+
+
+def learned(ds: xr.Dataset) -> xr.DataArray:
+    """The time from which every string is classified correctly for good; a first hit would mislead for parity."""
+    return ps.sustained(ds.accuracy == 1)
+
+
+def learned_by_length(ds: xr.Dataset) -> xr.DataArray:
+    """The same for each length from 2 on."""
+    return ps.sustained(ds.accuracy_by_length.sel(length=slice(2, None)) == 1)
+
+
+def half_time(ds: xr.Dataset) -> xr.DataArray:
+    r"""When the loss falls through half of $(N - 1) \log 2$, what is left once length 1 is learned."""
+    return ps.crossing(ds.loss, 0.5 * (ds.sizes["length"] - 1) * np.log(2), "down", log_time=True)
+
+
+def margin(ds: xr.Dataset) -> xr.DataArray:
+    r"""$\min_n y_n T(X_n)$ over all training strings."""
+    pairs = ds.output_differ.sel(length=slice(2, None))
+    return xr.apply_ufunc(np.minimum, ds.output_match.min("length"), (-pairs).min("length"))
+
+
+def key_scores(ds: xr.Dataset) -> xr.DataArray:
+    """Scores of the keys that are no pivot, the last token's own on the diagonal; nan elsewhere."""
+    pivots = xr.DataArray(spec_of(ds).pivots, dims="length", coords={"length": ds.length})
+    scores = ds.score_other + xr.where(ds.position == ds.length, ds.score_self, 0.0)
+    return scores.where((ds.position <= ds.length) & (ds.position != pivots))
+
+
+def read_out_rate(ds: xr.Dataset) -> xr.DataArray:
+    r"""$dv/d\tau$, from the recorded attention and outputs: $\frac12\sum_L(\omega^+G^+\varphi^+ - \omega^-G^-\varphi^-)$."""
+    share = xr.where(ds.length == 1, 1.0, 0.5)
+    push = share / (1 + np.exp(ds.output_match)) * ds.attention_match
+    pull = xr.where(ds.length == 1, 0.0, 0.5) / (1 + np.exp(-ds.output_differ)) * ds.attention_differ
+    return 0.5 * (push - pull).sum("length")
+
+
+def excess_attention(ds: xr.Dataset, case: str) -> xr.DataArray:
+    r"""How far the pivot's attention (`match`), or position 2's (`differ`), exceeds $1/L$ in even pairs.
+
+    Formed from scores, never by subtracting weights: in the theorems' setting it is $10^{-9}$ and less.
+    """
+    lam, length = spec_of(ds).lam, ds.length.sel(length=slice(2, None))
+    keys = key_scores(ds).sel(length=length)
+    pivot = (ds.score_match if case == "match" else ds.score_differ).sel(length=length)
+    mine = pivot if case == "match" else keys.sel(position=2)
+    others = keys if case == "match" else keys.where(keys.position != 2)
+    ahead = -np.expm1((others - mine) / lam).sum("position")
+    weight = np.exp((others - mine) / lam).sum("position") + 1
+    if case == "differ":
+        ahead, weight = ahead - np.expm1((pivot - mine) / lam), weight + np.exp((pivot - mine) / lam)
+    return ahead / (length * weight)

@@ -1,0 +1,30 @@
+"""Annotations are enforced while tests run, and nothing is written outside temporary folders."""
+
+import os
+import sys
+from pathlib import Path
+
+import jaxtyping
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+assert "phasescope.spec" not in sys.modules, "annotations can only be enforced before phasescope is imported"
+jaxtyping.install_import_hook("phasescope", "runtime_types.checked")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory):
+    """One cache folder (compiled programs, catalogues) for the whole session: all workers, all child processes."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder))
+        yield folder
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fresh store, which is also the default one."""
+    folder = tmp_path / "store"
+    monkeypatch.setenv("PHASESCOPE_STORE", str(folder))
+    return folder

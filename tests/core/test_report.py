@@ -1,0 +1,372 @@
+"""The report: what it counts, what it puts first, what it writes, and that no text of a study can command it."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import phasescope as ps
+from phasescope import report
+from phasescope.checking import Ledger, Row
+from phasescope.report.markup import safe_name, tag
+from phasescope.report.plots import plot
+from phasescope.running import Lab
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>$\\href{javascript:alert(1)}{x}$\x1b[31m\u202e"
+FAILS, HOLDS = ps.Outcome.FAILS, ps.Outcome.HOLDS
+
+
+def row(claim="grows", outcome="holds", expected="holds", regime="published", study="toy", **changes) -> Row:
+    usual = {"cites": "Theorem 1", "statement": "It grows.", "because": "", "where": "time=3", "value": 0.1}
+    usual |= {"measured": "step 0.1", "required": "step > 0", "runs": (), "reduced": False, "seconds": 0.01}
+    return Row(study=study, claim=claim, regime=regime, outcome=outcome, expected=expected, **(usual | changes))
+
+
+MIXED = Ledger(
+    (
+        row("a"),
+        row("b", "fails", "fails", because="the proof freezes attention"),
+        row("c", "undecided", "undecided", because="three points"),
+        row("d", "fails", "holds"),
+        row("e", "holds", "holds", "theory", reduced=True),
+        row("e", "fails", "fails", "beyond", because="width is finite"),
+        row("f", "undecided", "undecided", error=True),
+        row("g", study="other"),
+        row("h", measured="bound 1e9: vacuous", study="other"),
+    )
+)
+
+
+class Spec(ps.Spec):
+    eta: float = 0.1
+
+
+def idle(spec):
+    raise AssertionError("no arm is needed for tables")
+
+
+def curves(count=120):
+    t = np.geomspace(1, 1e4, count)
+    flags = {"flag_values": [0, 1], "flag_meanings": "first second"}
+    return xr.Dataset(
+        {"loss": ("time", 1 / t), "score": (("time", "position"), np.outer(np.log(t), [1.0, -1.0]))},
+        coords={"time": t, "position": [1, 2], "stage": ("time", (t > 100).astype(np.int32), flags)},
+    )
+
+
+def unobtainable():
+    raise RuntimeError("the solver gave up")
+
+
+@ps.claim("Theorem 1", ps.tables(curves), id="falls")
+def falls(ds):
+    """The loss falls."""
+    return ps.Verdict(HOLDS, "largest step -1e-4", "falls", "time=100", -1e-4)
+
+
+@ps.claim(
+    "Theorem 2", ps.published(ps.tables(curves), expect=FAILS, because="it is finite"), ps.theory(ps.tables(curves))
+)
+def reaches_zero(ds):
+    """The loss reaches zero."""
+    return ps.Verdict(FAILS, "1e-4", "0")
+
+
+@ps.figure("Figure 1", ps.tables(curves))
+def learning_curve(ds, axes):
+    """The loss against time."""
+    ds.loss.plot(ax=axes)
+
+
+@ps.figure("Figure 2", ps.tables(curves))
+def wrong_name(ds, axes):
+    """A quantity that is not there."""
+    ds.momentum.plot(ax=axes)
+
+
+@ps.figure("Figure 3", ps.tables(unobtainable))
+def no_evidence(ds, axes):
+    """Evidence that is not there."""
+
+
+def study(name="toy", claims=(falls, reaches_zero), figures=(learning_curve, wrong_name, no_evidence), **more):
+    return ps.Study(name, Spec(), arms=(idle,), claims=claims, figures=figures, **more)
+
+
+def hostile_study():
+    table = lambda: xr.Dataset({HOSTILE * 2: (HOSTILE, [1.0, 2.0])}, coords={HOSTILE: [HOSTILE, "b"]})
+    table.__name__ = HOSTILE
+    check = lambda ds: ps.Verdict(FAILS, HOSTILE, HOSTILE, HOSTILE)
+    check.__name__, check.__doc__ = HOSTILE, HOSTILE
+    draw = lambda ds, axes: axes.plot([1, 2])
+    draw.__name__, draw.__doc__ = HOSTILE, HOSTILE
+    claim = ps.claim(HOSTILE, ps.published(ps.tables(table), expect=FAILS, because=HOSTILE))(check)
+    return study(HOSTILE, (claim,), (ps.figure(HOSTILE, ps.tables(table))(draw),), paper=HOSTILE, bibtex=HOSTILE)
+
+
+class Elements(html.parser.HTMLParser):
+    """Tags and attributes, as a browser sees them."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.attributes = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    return report.write_report(
+        [study(), hostile_study()], Lab(), tmp_path_factory.mktemp("report"), formats=("png", "svg")
+    )
+
+
+@pytest.fixture(scope="module")
+def page(written):
+    return written.html.read_text(encoding="utf-8")
+
+
+def test_every_row_is_counted_once():
+    assert report.counts(MIXED) == {"toy": report.Tally(2, 2, 1, 2), "other": report.Tally(2, 0, 0, 0)}
+
+
+def test_a_check_that_could_not_run_is_a_surprise_even_where_undecided_is_expected():
+    assert [r.claim for r in report.findings(MIXED).surprises] == ["d", "f"]
+
+
+def test_a_claim_that_holds_in_one_regime_only_is_found_with_all_its_rows():
+    assert [[r.regime for r in group] for group in report.findings(MIXED).regime_bound] == [["theory", "beyond"]]
+
+
+def test_a_vacuous_success_stands_beside_the_undecided():
+    assert [r.claim for r in report.findings(MIXED).undecided] == ["c", "h"]
+
+
+def test_text_says_outcome_expectation_and_size_in_words():
+    text = report.ledger_text(MIXED, width=140)
+    assert all(
+        word in text for word in ("✓ holds", "✗ fails", "? undecided", "! expected holds", "theory *", "* judged")
+    )
+
+
+def test_no_column_is_lost_in_a_narrow_terminal():
+    text = report.ledger_text(
+        Ledger((row("a_claim_with_quite_a_long_name_as_they_are", measured="words " * 20),)), width=80
+    )
+    assert "where" in text and "time=3" in text  # noqa: PT018
+
+
+def test_an_empty_ledger_says_so():
+    assert "empty" in report.ledger_text(Ledger(()))
+    assert "empty" in report.ledger_html(Ledger(()))
+
+
+def test_a_terminal_is_sent_no_escape_codes_and_no_markup_of_a_study():
+    text = report.ledger_text(Ledger((row("[bold]x[/bold]\x1b]0;title\x07", measured=HOSTILE),)), width=400)
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert "[bold]x[/bold]" in text
+
+
+def test_a_notebook_is_sent_no_element_of_a_study():
+    fragment = report.ledger_html(Ledger((row(HOSTILE, measured=HOSTILE, where=HOSTILE),)))
+    assert not {"script", "img"} & set(Elements(fragment).tags)
+
+
+def test_markdown_of_a_study_starts_no_cell_link_html_or_formula():
+    line = next(
+        x
+        for x in report.ledger_markdown(Ledger((row("a|b", measured="[x](javascript:1) <b> $y$"),))).splitlines()
+        if "a\\|b" in x
+    )
+    assert r"\[x\](javascript:1) &lt;b&gt; \$y\$" in line
+    assert len(re.findall(r"(?<!\\)\|", line)) == 8
+
+
+def test_markdown_puts_surprises_first():
+    text = report.ledger_markdown(MIXED)
+    assert text.index("### Surprises") < text.index("**d**") < text.index("### What fails") < text.index("**b**")
+
+
+def test_findings_come_before_studies_and_surprises_before_failures(page):
+    places = [
+        page.index(f'id="{id}"') for id in ("findings", "surprises", "failures", "regimes", "undecided", "study-toy")
+    ]
+    assert places == sorted(places)
+
+
+def test_the_reason_of_an_established_failure_is_told(page):
+    assert "Why: it is finite" in page
+
+
+def test_an_outcome_that_changed_is_named_as_such(page):
+    surprises = page[page.index('id="surprises"') : page.index('id="failures"')]
+    assert "reaches_zero" in surprises
+    assert "! expected holds" in surprises
+
+
+def test_no_element_of_a_study_reaches_the_page(page):
+    found = Elements(page)
+    assert "script" not in found.tags
+    assert not [a for a in found.attributes if a[1].startswith("on")]
+    assert all(
+        value.startswith("data:image/png;base64,")
+        for tag, name, value in found.attributes
+        if tag == "img" and name == "src"
+    )
+
+
+def test_the_page_points_only_into_itself(page):
+    found = Elements(page).attributes
+    links = [value for _, name, value in found if name in ("href", "src", "srcset", "action", "data", "poster")]
+    assert links
+    assert all(value.startswith(("#", "data:image/png;base64,")) for value in links)
+    assert not re.search(r"url\(|@import|<link|<base|<iframe|<object", page)
+
+
+def test_every_link_of_the_page_has_its_place(page):
+    found = Elements(page).attributes
+    places = [value for _, name, value in found if name == "id"]
+    assert len(places) == len(set(places))
+    assert {v[1:] for _, name, v in found if name == "href" and v.startswith("#")} <= set(places)
+
+
+def test_the_page_forbids_scripts_and_the_network(page):
+    policy = next(v for _, name, v in Elements(page).attributes if name == "content")
+    assert "default-src 'none'" in policy
+    assert "img-src data:" in policy
+    assert "script-src" not in policy
+
+
+def test_the_page_follows_the_readers_choice_of_light_or_dark(page):
+    assert "@media (prefers-color-scheme: dark)" in page
+    assert "color-scheme: light dark" in page
+
+
+def test_one_plot_serves_all_rows_that_share_their_evidence(page):
+    assert page.count('href="#plot-toy-0"') == 3
+    assert page.count('id="plot-toy-0"') == 1
+
+
+def test_json_is_the_ledger_and_nothing_else(written):
+    assert json.loads(written.json.read_text()) == json.loads(json.dumps(written.ledger.to_json()))
+
+
+def test_json_stays_json_when_a_number_is_not_finite(tmp_path):
+    odd = ps.claim("Theorem 3", ps.tables(curves))(lambda ds: ps.Verdict(HOLDS, "", "", value=float("nan")))
+    made = report.write_report([study(claims=(odd,), figures=())], Lab(), tmp_path)
+    refuse = lambda constant: pytest.fail(constant)
+    assert json.loads(made.json.read_text(), parse_constant=refuse)["rows"][0]["value"] == "nan"
+
+
+def test_a_broken_figure_is_named_and_the_rest_is_drawn(written, page):
+    assert [p.split(" could")[0] for p in written.problems] == ["toy: figure wrong_name", "toy: figure no_evidence"]
+    assert "figure wrong_name could not be drawn" in page
+    assert (written.figures / "toy-learning_curve.png").is_file()
+
+
+def test_a_study_cannot_choose_where_its_figures_are_written(written):
+    assert {path.parent for path in written.drawn} == {written.figures}
+
+
+def test_evidence_that_fails_is_asked_for_once(tmp_path):
+    asked = []
+
+    def failing():
+        asked.append(1)
+        raise RuntimeError("after an hour")
+
+    claim = ps.claim("Theorem 4", ps.tables(failing))(lambda ds: None)
+    figure = ps.figure("Figure 4", ps.tables(failing))(lambda ds, axes: None)
+    report.write_report([study(claims=(claim,), figures=(figure,))], Lab(), tmp_path)
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("format", ["png", "pdf", "svg"])
+def test_the_same_figure_has_the_same_bytes(format, tmp_path):
+    one, two = (
+        report.draw_figures([study()], Lab(), tmp_path / name, ["learning_curve"], (format,))[0].read_bytes()
+        for name in "ab"
+    )
+    assert one == two
+    assert b"CreationDate" not in one
+    assert b"dc:date" not in one
+
+
+def test_draw_warns_of_a_broken_figure_by_name_and_draws_the_rest(tmp_path):
+    with pytest.warns(UserWarning, match="wrong_name|no_evidence"):
+        paths = report.draw_figures([study()], Lab(), tmp_path)
+    assert [p.name for p in paths] == ["toy-learning_curve.png"]
+
+
+def test_an_unknown_figure_is_answered_with_the_nearest_name(tmp_path):
+    with pytest.raises(ps.errors.StudyNotFound, match='Did you mean "learning_curve"'):
+        report.draw_figures([study()], Lab(), tmp_path, ["learning_curves"])
+
+
+def test_an_unknown_format_is_refused(tmp_path):
+    with pytest.raises(ps.errors.SpecError, match="gif"):
+        report.draw_figures([study()], Lab(), tmp_path, formats=("gif",))
+
+
+def test_a_place_on_a_logarithmic_axis_is_marked_where_the_curve_has_it():
+    panel = plot(curves()).panels[0]
+    left, _, right, _ = panel.box
+    lo, hi = np.log10(panel.limits)
+    assert panel.mark("position=2, time=100") == pytest.approx(left + (2 - lo) / (hi - lo) * (right - left), abs=0.1)
+
+
+@pytest.mark.parametrize("where", ["", "length=3", "lifetime=5", "time=nan", "time=1e99", "time=.", HOSTILE])
+def test_a_place_that_is_not_on_the_axis_is_not_marked(where):
+    assert plot(curves()).panels[0].mark(where) is None
+
+
+@pytest.mark.parametrize(
+    "ds",
+    [
+        xr.Dataset({"x": 1.0}),
+        xr.Dataset({"name": ("time", ["a", "b"])}),
+        xr.Dataset({"x": ("time", np.zeros(0))}),
+        xr.Dataset(),
+        "no dataset",
+    ],
+)
+def test_what_cannot_be_plotted_is_left_out(ds):
+    assert plot(ds) is None
+
+
+@pytest.mark.parametrize(
+    "values", [np.full(5, np.nan), np.zeros(5), np.array([1, np.inf, -np.inf, np.nan, 2]), np.arange(5) > 2]
+)
+def test_odd_numbers_can_be_plotted(values):
+    assert plot(xr.Dataset({"x": ("time", values)}, coords={"time": [0, 1, 10, 100, 1000]})).png
+
+
+def test_many_curves_are_thinned():
+    assert plot(xr.Dataset({"x": (("time", "key"), np.ones((9000, 50)))})).says == "x against time"
+
+
+def test_different_words_never_share_a_name():
+    given = [("a", "b"), ("a-b", ""), ("a", "b/"), ("a", "../b"), ("a-b", "c"), ("a", "b-c"), ("a/b", "c"), ("", "")]
+    names = [safe_name(*words) for words in given]
+    assert len(set(names)) == len(names)
+    assert not any("/" in name or name.startswith(".") for name in names)
+
+
+def test_text_added_to_markup_is_escaped():
+    assert tag("b", "x") + "<i>" == "<b>x</b>&lt;i&gt;"
+
+
+def test_the_report_is_imported_without_matplotlib():
+    code = "import sys, phasescope.report; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -1,0 +1,300 @@
+"""A sweep is the same run many times: lane by lane, block by block, wherever it is carried out."""
+
+from __future__ import annotations
+
+import concurrent.futures as futures
+import multiprocessing
+import pickle
+
+import numpy as np
+import optax
+import phasescope as ps
+import pytest
+import toys
+from phasescope import running
+from phasescope.errors import PlanError, SpecError
+from phasescope.running import Lab
+from phasescope.store import Store
+from phasescope.sweeping import bill, lay_out, sweep_in
+
+
+def sweep(arm, **fields):
+    return ps.sweep(toys.study, arm, store=False, **fields)
+
+
+def run(arm, **changes):
+    return ps.run(toys.study, arm, store=False, **changes)
+
+
+def values(ds):
+    return {name: v.values.tobytes() for name, v in ds.data_vars.items()}
+
+
+# --- a lane is a run ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arm", [toys.quadratic, toys.sampled, toys.walk, toys.cubic_flow])
+def test_a_swept_lane_equals_the_single_run(arm):
+    lane = sweep(arm, eta=[0.05, 0.1, 0.2]).sel(eta=0.1)
+    np.testing.assert_allclose(lane.weight, run(arm, eta=0.1).weight, rtol=1e-12, atol=1e-14)
+
+
+def test_a_swept_seed_equals_the_run_with_that_seed():
+    lane = sweep(toys.sampled, seeds=[4, 7, 9]).sel(seed=7)
+    np.testing.assert_allclose(lane.weight, run(toys.sampled, seed=7).weight, rtol=1e-12)
+
+
+def test_a_lane_of_a_staged_run_ends_where_the_single_run_ends():
+    lane = sweep(toys.curriculum, goal=[0.2, 0.4, 0.6]).sel(goal=0.4).isel(time=-1)
+    np.testing.assert_allclose(lane.weight, run(toys.curriculum, goal=0.4).weight[-1], rtol=1e-9)
+
+
+@pytest.mark.parametrize("arm", [toys.sampled, toys.walk, toys.cubic_flow])
+def test_at_one_width_a_lane_does_not_know_its_neighbours(arm):
+    etas, starts = [0.02, 0.3, 0.1, 0.05], [0.5, 2.0, 1.0, 3.0]
+    field = {"start": starts} if arm is toys.cubic_flow else {"eta": etas}
+    [(name, numbers)] = field.items()
+    alone = sweep(arm, **{name: numbers[2:3]}, width=4).sel({name: numbers[2]})
+    many = sweep(arm, **{name: numbers}, width=4).sel({name: numbers[2]})
+    permuted = sweep(arm, **{name: numbers[::-1]}, width=4).sel({name: numbers[2]})
+    assert values(alone) == values(many) == values(permuted)
+
+
+def test_lanes_share_their_random_numbers_when_only_floats_are_swept():
+    ds = sweep(toys.walk, eta=[0.1, 0.2, 0.4], start=0.0)
+    np.testing.assert_allclose(ds.weight / ds.eta, (ds.weight / ds.eta).sel(eta=[0.1] * 3), rtol=1e-12)
+
+
+def test_lanes_of_different_seeds_differ():
+    final = sweep(toys.walk, seeds=4).weight.isel(time=-1, coordinate=0)
+    assert len(set(final.values.tolist())) == 4
+
+
+def test_a_block_wide_operation_gives_what_lane_by_lane_gives():
+    def blocked(spec):
+        """The walk without its noise, written for a whole block."""
+        return toys.plan(spec, ps.iterate(lambda w, t, key: w * (1 - spec.eta) + t, lanes_last=True), ps.linear_times(9))
+
+    def mapped(spec):
+        """The same, written for one run."""
+        return toys.plan(spec, ps.iterate(lambda w, t, key: w * (1 - spec.eta) + t), ps.linear_times(9))
+
+    np.testing.assert_allclose(sweep(blocked, eta=[0.1, 0.2]).weight, sweep(mapped, eta=[0.1, 0.2]).weight, rtol=1e-14)
+
+
+# --- divergence is data ---------------------------------------------------------------------------------------------
+
+
+def test_nan_in_one_lane_leaves_the_neighbours_untouched():
+    ill = sweep(toys.squaring, start=[0.5, 2.0, 0.9], width=4).sel(start=[0.5, 0.9])
+    well = sweep(toys.squaring, start=[0.5, 0.7, 0.9], width=4).sel(start=[0.5, 0.9])
+    assert values(ill) == values(well)
+
+
+def test_the_lane_that_left_the_finite_numbers_is_marked():
+    marked = sweep(toys.squaring, start=[0.5, 2.0, 0.9]).diverged_at
+    np.testing.assert_array_equal(marked, [np.nan, 10.0, np.nan])
+
+
+def test_a_block_that_diverges_as_a_whole_does_not_hide_the_others():
+    ds = sweep(toys.squaring, start=[0.5, 0.9, 2.0, 4.0], width=2)
+    assert np.isfinite(ds.loss.isel(time=-1)).values.tolist() == [True, True, False, False]
+
+
+def test_a_task_that_diverges_is_data_too(store):
+    ds = ps.sweep(toys.study, toys.squaring, start=2.0, steps=[4, 40])
+    np.testing.assert_array_equal(ds.diverged_at, [np.nan, 10.0])
+
+
+def test_marks_are_kept_along_every_axis():
+    ds = sweep(toys.squaring, start=[0.5, 2.0], steps=[4, 40])
+    np.testing.assert_array_equal(ds.diverged_at, [[np.nan, np.nan], [np.nan, 10.0]])
+
+
+def test_a_diverged_lane_does_not_change_the_times_asked_for():
+    assert sweep(toys.squaring, start=[0.5, 2.0], at=[1, 3]).time.values.tolist() == [1.0, 3.0]
+
+
+# --- axes -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def product():
+    return sweep(toys.quadratic, width=[1, 3], eta=[0.1, 0.2], start=[1.0, 2.0, 3.0], seeds=2, steps=5)
+
+
+def test_every_swept_field_is_a_dim(product):
+    assert dict(product.loss.sizes) == {"width": 2, "seed": 2, "eta": 2, "start": 3, "time": 6}
+
+
+@pytest.mark.parametrize(
+    ("axis", "numbers"), [("width", [1, 3]), ("seed", [0, 1]), ("eta", [0.1, 0.2]), ("start", [1.0, 2.0, 3.0])]
+)
+def test_every_axis_has_its_values_as_coordinate(product, axis, numbers):
+    assert product[axis].values.tolist() == numbers
+
+
+def test_every_entry_is_the_run_of_its_coordinates(product):
+    expected = 0.5 * product.width * product.start**2 * (1 - product.eta) ** (2 * product.time)
+    np.testing.assert_allclose(product.loss, expected.broadcast_like(product.loss).transpose(*product.loss.dims))
+
+
+def test_a_smaller_shape_has_nan_beyond_its_size(product):
+    filled = product.weight.isel(time=-1, seed=0, eta=0, start=0).notnull()
+    assert filled.values.tolist() == [[True, False, False], [True, True, True]]
+
+
+def test_lanes_that_do_not_fill_a_block_are_padded_and_cut():
+    ds = sweep(toys.quadratic, eta=[0.1, 0.2, 0.3, 0.4, 0.5], width=2)
+    np.testing.assert_allclose(ds.loss.isel(time=1), (1 - ds.eta) ** 2)
+
+
+def test_numpy_arrays_are_axes_too():
+    assert sweep(toys.quadratic, eta=np.array([0.1, 0.2])).sizes["eta"] == 2
+
+
+def test_a_sweep_over_nothing_is_the_single_run():
+    assert toys.same_bits(sweep(toys.quadratic), run(toys.quadratic))
+
+
+def test_seeds_get_blocks_of_their_own_where_floats_fill_one():
+    ds = sweep(toys.walk, eta=[0.1, 0.2, 0.3, 0.4], seeds=2, width=4)
+    assert (ds.loss.dims[:2], values(ds.sel(seed=1))) == (
+        ("seed", "eta"),
+        values(sweep(toys.walk, eta=[0.1, 0.2, 0.3, 0.4], seeds=[1], width=4)),
+    )
+
+
+def test_blocks_that_end_at_different_times_are_aligned():
+    ds = sweep(toys.until_small, eta=[0.05, 0.1, 0.2, 0.3], width=2)
+    assert ds.loss.notnull().sum("time").values.tolist() == [7, 7, 3, 3]
+
+
+def test_the_stage_stays_an_integer_where_runs_have_different_times():
+    stage = sweep(toys.quadratic, steps=[2, 4]).stage
+    assert (stage.dtype, stage.values.tolist()) == (np.int32, [0, 0, 0, 0, 0])
+
+
+def handed_over(spec):
+    """The first stage is as long as the weight is wide."""
+    gd = ps.descent(toys.loss, optax.sgd(spec.eta))
+    stages = (ps.Stage("early", gd, ps.linear_times(spec.width)), ps.Stage("late", gd, ps.linear_times(2)))
+    return ps.Plan(toys.begin(spec), stages, toys.measure)
+
+
+def test_stages_that_change_along_an_axis_are_kept_along_it():
+    stage = sweep(handed_over, width=[1, 2]).stage
+    assert stage.transpose("width", "time").values.tolist() == [[0, 0, 1, 1, -1], [0, 0, 0, 1, 1]]
+
+
+def test_the_times_asked_for_are_those_of_every_lane():
+    assert sweep(toys.sampled, eta=[0.1, 0.2], at=[5, 9]).time.values.tolist() == [5.0, 9.0]
+
+
+# --- what cannot be swept -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"eta": []}, "the axis eta needs values"),
+        ({"eta": [0.1, 0.1]}, "the axis eta needs values that differ"),
+        ({"eat": [0.1, 0.2]}, 'there is no field "eat".* Did you mean "eta"'),
+        ({"eta": [0.1, -0.2]}, "eta must be above 0, got eta=-0.2"),
+        ({"width": [2, 0]}, "width must be at least 1, got width=0"),
+        ({"width": [2, 2.5]}, "width must be an integer"),
+        ({"seeds": 0}, "seeds are one or more different numbers"),
+        ({"seeds": [1, 1]}, "seeds are one or more different numbers"),
+        ({"seeds": [-1]}, "seeds are one or more different numbers from 0"),
+        ({"seeds": [2**32]}, "seeds are one or more different numbers from 0 to 4294967295"),
+    ],
+)
+def test_a_sweep_that_makes_no_sense_is_refused(fields, words):
+    with pytest.raises(SpecError, match=words):
+        sweep(toys.quadratic, **fields)
+
+
+def test_a_float_that_moves_the_record_times_cannot_be_a_lane():
+    def moving(spec):
+        """Its time is measured in units of eta."""
+        return toys.plan(spec, ps.descent(toys.loss, optax.sgd(spec.eta)), ps.linear_times(3), unit=spec.eta)
+
+    with pytest.raises(PlanError, match="moving: record times depend on `eta`, which is being swept"):
+        sweep(moving, eta=[0.1, 0.2])
+
+
+# --- store, resume, executors ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def executed(monkeypatch):
+    """The widths of all jobs that are really carried out."""
+    done, execute = [], running.execute
+    monkeypatch.setattr(running, "execute", lambda job, start=None: (done.append(job.spec.width), execute(job, start))[1])
+    return done
+
+
+def test_a_stopped_sweep_goes_on_with_the_tasks_that_are_missing(store, executed):
+    ps.sweep(toys.study, toys.quadratic, width=[1, 2], eta=[0.1, 0.2])
+    executed.clear()
+    ps.sweep(toys.study, toys.quadratic, width=[1, 2, 3], eta=[0.1, 0.2])
+    assert executed == [3]
+
+
+def test_a_sweep_put_together_from_the_store_equals_a_fresh_one(store):
+    ps.sweep(toys.study, toys.quadratic, width=[1, 2], eta=[0.1, 0.2])
+    again = ps.sweep(toys.study, toys.quadratic, width=[1, 2, 3], eta=[0.1, 0.2])
+    assert toys.same_bits(again, sweep(toys.quadratic, width=[1, 2, 3], eta=[0.1, 0.2]))
+
+
+def test_the_bill_counts_runs_programs_and_what_is_missing(store):
+    ps.sweep(toys.study, toys.quadratic, width=1, eta=[0.1, 0.2, 0.3])
+    layout = lay_out(toys.study, toys.quadratic, None, 1, None, None, {"width": [1, 2], "eta": [0.1, 0.2, 0.3]})
+    assert bill(toys.study, toys.quadratic, layout, Store(store)) == {
+        "axes": {"width": 2, "eta": 3}, "runs": 6, "programs": 2, "blocks": 2, "width": 4, "stored": 1, "missing": 1,
+    }  # fmt: skip
+
+
+def test_tasks_are_plain_values_that_can_travel():
+    layout = lay_out(toys.study, toys.walk, "tiny", 3, [1, 2], None, {"width": [1, 2], "eta": [0.1, 0.2]})
+    assert pickle.loads(pickle.dumps(layout.tasks)) == layout.tasks
+
+
+def test_a_stopped_lab_saves_and_stops(store):
+    lab = Lab(Store(store))
+    lab.stop.set()
+    layout = lay_out(toys.study, toys.walk, None, 1, None, None, {"eta": [0.1, 0.2]})
+    with pytest.raises(KeyboardInterrupt):
+        sweep_in(toys.study, toys.walk, layout, lab)
+    assert [u.position["stage"] for u in Store(store).unfinished()] == [0]
+
+
+def test_a_failure_in_one_task_is_the_failure_of_the_sweep():
+    def picky(spec):
+        """Does not like three."""
+        if spec.width == 3:
+            raise PlanError("three is too many")
+        return toys.quadratic(spec)
+
+    with pytest.raises(PlanError, match="three is too many"):
+        sweep(picky, width=[1, 2, 3])
+
+
+def test_threads_of_ones_own_may_carry_the_tasks(store):
+    with futures.ThreadPoolExecutor(1) as pool:
+        threaded = ps.sweep(toys.study, toys.quadratic, width=[1, 2], executor=pool)
+    assert toys.same_bits(threaded, sweep(toys.quadratic, width=[1, 2]))
+
+
+def test_other_processes_give_what_threads_give(tmp_path):
+    question = {"modes": [1, 2], "epsilon": [1e-2, 1e-3], "seeds": 1}
+    spawn = multiprocessing.get_context("spawn")
+    with futures.ProcessPoolExecutor(1, mp_context=spawn) as pool:
+        elsewhere = ps.sweep("linear_modes", "logistic", executor=pool, store=tmp_path / "elsewhere", **question)
+    here = ps.sweep("linear_modes", "logistic", store=tmp_path / "here", **question)
+    assert toys.same_bits(elsewhere, here)
+
+
+def test_other_processes_need_a_study_that_they_can_find(store):
+    with futures.ProcessPoolExecutor(1) as pool, pytest.raises(PlanError, match="toys is not an installed study"):
+        ps.sweep(toys.study, toys.quadratic, width=[1, 2], executor=pool)
