@@ -8,15 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import xarray as xr
-
 from .claims import REGIMES, Claim, Regime
 from .discovery import installed
 from .errors import SpecError, StudyNotFound, nearest
-from .evidence import Request, Runs, Sized, Sweeps, Tables
-from .running import Lab, identity, job_for, lab, obtain
+from .evidence import Sized
+from .gathering import Evidence
+from .running import Lab, lab
 from .study import Study, find
-from .sweeping import bill, lay_out, sweep_in
 from .verdict import Outcome, Verdict
 
 
@@ -78,52 +76,6 @@ class Ledger:
         return ledger_text(self)
 
 
-class Evidence:
-    """Requests of one study, resolved once each."""
-
-    def __init__(self, study: Study, lab: Lab, full: bool = False) -> None:
-        self.study, self.lab, self.full = study, lab, full
-        self._known: dict[Request, tuple[xr.Dataset, tuple[str, ...]]] = {}
-
-    def plain(self, request: Request) -> Runs | Sweeps | Tables:
-        """The request at the size asked for."""
-        return (request.full if self.full else request.small) if isinstance(request, Sized) else request
-
-    def get(self, request: Request) -> tuple[xr.Dataset, tuple[str, ...]]:
-        """The dataset, and the ids of the runs that it came from."""
-        plain = self.plain(request)
-        if plain not in self._known:
-            self._known[plain] = self._resolve(plain)
-        return self._known[plain]
-
-    def _resolve(self, request: Runs | Sweeps | Tables) -> tuple[xr.Dataset, tuple[str, ...]]:
-        if isinstance(request, Tables):
-            return request.function(**dict(request.arguments)), ()
-        if isinstance(request, Runs):
-            ds, id = obtain(self.study, self._job(request), self.lab, throw=False)  # what diverged is evidence too
-            return ds, (id,) if id else ()
-        ds, ids = sweep_in(self.study, request.arm, self._layout(request), self.lab)
-        return ds, tuple(dict.fromkeys(filter(None, ids)))
-
-    def _job(self, request: Runs):
-        return job_for(self.study, request.arm, request.preset, request.seed, request.at, dict(request.changes))
-
-    def _layout(self, request: Sweeps):
-        fields = dict(request.changes) | {k: list(v) for k, v in request.axes}
-        return lay_out(self.study, request.arm, request.preset, request.seeds, request.at, None, fields)
-
-    def missing(self, request: Request) -> tuple[int, int]:
-        """How many runs or blocks the request needs, and how many of them the store lacks."""
-        plain, store = self.plain(request), self.lab.store
-        if isinstance(plain, Tables):
-            return 0, 0
-        if isinstance(plain, Runs):
-            have = store is not None and store.find(identity(self.study, self._job(plain))) is not None
-            return 1, int(not have)
-        costs = bill(self.study, plain.arm, self._layout(plain), store)
-        return costs["blocks"], costs["missing"]
-
-
 def check(
     *studies: str | Study,
     claim: str | None = None,
@@ -140,9 +92,9 @@ def check_in(studies: Iterable[Study], lab: Lab, claim: str | None, regime: str 
     """`check`, in a given lab."""
     rows = []
     for study in knowing(studies, claim):
-        evidence = Evidence(study, lab, full)
         chosen = chosen_claims(study, claim, regime)
-        with lab.meter(f"{study.name}: checking", len(chosen)) as tick:
+        with Evidence(study, lab, full) as evidence, lab.meter(f"{study.name}: checking", len(chosen)) as tick:
+            evidence.ask(request for _, where in chosen for request in where.evidence)
             for one, where in chosen:
                 rows.append(judge(one, where, evidence))
                 tick(1)

@@ -20,6 +20,7 @@ app = typer.Typer(
     no_args_is_help=True, add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False,
 )  # fmt: skip
 
+INTERRUPTED = 130
 StudyName = Annotated[str, typer.Argument(metavar="STUDY", help="An installed study, or a file such as ./mine.py.")]
 ArmName = Annotated[str, typer.Argument(metavar="ARM", help="One of the study's arms; see `phasescope list STUDY`.")]
 Studies = Annotated[list[str] | None, typer.Argument(metavar="[STUDY ...]", help="Studies; all installed ones if none is named.")]
@@ -233,9 +234,10 @@ def main() -> None:
     except PhasescopeError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("Stopped. What was done is kept; the same command goes on from there.", file=sys.stderr)
-        sys.exit(130)
+    except SystemExit as end:
+        if end.code == INTERRUPTED:  # what typer makes of Ctrl-C
+            print("Stopped. What was done is kept; the same command goes on from there.", file=sys.stderr)
+        raise
     except BrokenPipeError:
         sys.exit(0)
 

@@ -137,9 +137,9 @@ def _execute(job: Job, start: tuple[Position, Sequence[np.ndarray]] | None) -> I
     spec, key = job.traced_spec(), job.key()
     nobody = jnp.zeros((job.lanes,) if lanes else (), bool)
     if start is None:
-        state, seen, finite = begin_run_jit(job.arm, lanes, spec, key)
+        state, *out = begin_run_jit(job.arm, lanes, spec, key)
         position, done = Position(), nobody
-        sound = _host(finite)
+        seen, sound = jax.device_get(out)
         yield Chunk(position, 0, np.zeros(1), _rows(seen), sound[None], state, done, 0.0, sound=bool(sound.any()))
     else:
         position, (state, done) = start[0], unflatten(job, *start)
@@ -156,7 +156,8 @@ def _execute(job: Job, start: tuple[Position, Sequence[np.ndarray]] | None) -> I
             clock = time.perf_counter()
             state, done, out = advance_stage_jit(job.arm, index, lanes, spec, key, state, done, starts, stops, asks)
             seen, dones, finite = jax.device_get(out)
-            budget = _next_budget(budget, time.perf_counter() - clock)
+            done_now = (stops - starts).sum() if stage.dynamics.divisible else (stops > starts).sum()
+            budget = _next_budget(budget, int(done_now), time.perf_counter() - clock)
             # `until` may have ended the stage for everybody: what follows in this call is padding.
             over = np.flatnonzero(dones.reshape(len(dones), -1).all(axis=1))
             last = over[0] if over.size else np.flatnonzero(stops > starts)[-1]
@@ -167,7 +168,9 @@ def _execute(job: Job, start: tuple[Position, Sequence[np.ndarray]] | None) -> I
                 position = Position(index + 1, 0.0, offset + unit * local)
             else:
                 position = Position(index, local, offset)
-            dear = _rows(inspect_state_jit(job.arm, lanes, spec, key, state)) if ended and plan.inspect else {}
+            dear = {}
+            if ended and plan.inspect:
+                dear = _rows(jax.device_get(inspect_state_jit(job.arm, lanes, spec, key, state)))
             records = {name: x[kept] for name, x in _rows(seen, stacked=True).items()}
             yield Chunk(
                 position, index, offset + unit * stops[kept], records, finite[kept], state, done, local - starts[0],
@@ -270,20 +273,20 @@ def _is_shape(x: Any) -> bool:
     return isinstance(x, jax.ShapeDtypeStruct)
 
 
-def _next_budget(budget: int | None, seconds: float) -> int:
-    """The work for the next call; the time of the first one is mostly compilation and says nothing."""
+def _next_budget(budget: int | None, work: int, seconds: float) -> int:
+    """The work for the next call: what takes about the target time at the speed of this one.
+
+    A slow first call is mostly compilation and says nothing; a fast one was compiled before.
+    """
+    if seconds < TARGET_SECONDS / 4:
+        return max(budget or FIRST_BUDGET, min(int(work * TARGET_SECONDS / max(seconds, 1e-6)), 2**40))
     if budget is None:
         return FIRST_BUDGET
-    if seconds < TARGET_SECONDS / 4:
-        return min(budget * 8, 2**40)
     return max(1, budget // 2) if seconds > 2 * TARGET_SECONDS else budget
 
 
 def _rows(seen: Any, stacked: bool = False) -> dict[str, np.ndarray]:
+    """Observables already on the host, by name; one state's as a row."""
     names = {f.name: getattr(seen, f.name) for f in dataclasses.fields(seen)}
-    arrays = {name: _host(x) for name, x in names.items() if x is not None}
+    arrays = {name: np.asarray(x) for name, x in names.items() if x is not None}
     return arrays if stacked else {name: x[None] for name, x in arrays.items()}
-
-
-def _host(x: Any) -> np.ndarray:
-    return np.asarray(jax.device_get(x))

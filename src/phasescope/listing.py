@@ -78,7 +78,8 @@ def show_sweep(summary: dict[str, Any], ds: Any) -> None:
 
 def check_bill(studies: Any, lab: Any, claim: str | None, regime: str | None, full: bool) -> list[dict[str, Any]]:
     """For each study: runs that its claims need, runs that the store lacks, seconds that the missing ones may take."""
-    from .checking import Evidence, chosen_claims, knowing
+    from .checking import chosen_claims
+    from .gathering import Evidence, knowing
 
     rows = []
     for study in knowing(studies, claim):

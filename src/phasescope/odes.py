@@ -24,10 +24,13 @@ class flow(Dynamics):
     rtol: float = 1e-9
     atol: float = 1e-12
     kappa: float = 0.0
-    solver: diffrax.AbstractSolver = diffrax.Dopri8()
     where: Callable[[PyTree], PyTree] = everything
     max_steps: int = 200_000
     divisible: ClassVar[bool] = False
+
+    def init(self, params: PyTree) -> PyTree:
+        """The size of the last step, so that an interval starts where the one before left off; 0: not known."""
+        return jnp.zeros(())
 
     def advance(self, state: State, t0: Array, t1: Array, key: Array) -> State:
         params = state.params
@@ -41,11 +44,21 @@ class flow(Dynamics):
         start, stop = clock(jnp.asarray(t0, float)), clock(jnp.asarray(t1, float))
         # A lane that is no longer finite must not spin: nothing is left to solve for it.
         stop = jnp.where(is_finite(params), stop, start)
+        span = stop - start
         solution = diffrax.diffeqsolve(
-            diffrax.ODETerm(velocity), self.solver, start, stop, None, self.where(params),
+            diffrax.ODETerm(velocity),  # type: ignore[arg-type]
+            diffrax.Dopri8(),
+            start,
+            stop,
+            jnp.where(state.carry > 0, jnp.minimum(state.carry, span), 1e-3 * span),
+            self.where(params),
             stepsize_controller=diffrax.PIDController(rtol=self.rtol, atol=self.atol),
-            saveat=diffrax.SaveAt(t1=True), max_steps=self.max_steps, throw=False,
-        )  # fmt: skip
+            saveat=diffrax.SaveAt(t1=True),
+            max_steps=self.max_steps,
+            throw=False,
+        )
         solved = solution.result == diffrax.RESULTS.successful
         moving = jax.tree.map(lambda y: jnp.where(solved, y[-1], jnp.nan), solution.ys)
-        return State(put(params, self.where, moving), state.memory, state.carry)
+        taken = jnp.maximum(solution.stats["num_accepted_steps"], 1)
+        return State(put(params, self.where, moving), state.memory, span / taken)
+

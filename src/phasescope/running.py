@@ -233,6 +233,8 @@ def _first_bad(
         start = before.position, before.leaves()
     elif start and not all(np.isfinite(x).all() for x in start[1] if x.dtype.kind in "fc"):
         start = None
+    if start and start[0].stage == chunk.stage:
+        low = max(low, start[0].local)
     while stage.dynamics.divisible and high - low > 1:
         steps = np.unique(np.round(np.linspace(low, high, SPANS)))
         for piece in execute(dataclasses.replace(job, at=tuple(chunk.began + chunk.unit * steps)), start):

@@ -12,7 +12,7 @@ import math
 import types
 import typing
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Self
 
 import equinox as eqx
 import jax
@@ -23,7 +23,6 @@ from .errors import SpecError, nearest
 
 Value = bool | int | float | str | None
 _NO_DEFAULT: Any = dataclasses.MISSING
-S = TypeVar("S", bound="Spec")  # not Self, which run-time type checkers cannot see inside a method
 
 
 def field(
@@ -60,7 +59,7 @@ class Spec(eqx.Module):
             _check_range(f, value)
             object.__setattr__(self, f.name, value)
 
-    def replace(self: S, **changes: Any) -> S:
+    def replace(self, **changes: Any) -> Self:
         """The same numbers but for `changes`; an unknown name is an error that suggests the nearest one."""
         known = [f.name for f in dataclasses.fields(self)]
         for name in changes:
@@ -74,11 +73,11 @@ class Spec(eqx.Module):
         return {k: str(v) if isinstance(v, float) and math.isinf(v) else v for k, v in values.items()}
 
     @classmethod
-    def from_json(cls: type[S], values: Mapping[str, Value]) -> S:
+    def from_json(cls, values: Mapping[str, Value]) -> Self:
         """The inverse of `to_json`."""
         return cls().replace(**values)
 
-    def traced(self: S) -> S:
+    def traced(self) -> Self:
         """The spec as an argument of a compiled program: floats and traced integers become arrays."""
         kinds = field_types(type(self))
         changes: dict[str, Any] = {}

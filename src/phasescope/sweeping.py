@@ -74,7 +74,7 @@ def sweep(
     preset: str | None = None,
     seeds: int | Sequence[int] = 1,
     at: Iterable[float] | None = None,
-    width: int | None = None,
+    lanes: int | None = None,
     executor: futures.Executor | None = None,
     store: str | Path | bool | None = None,
     progress: bool | None = None,
@@ -82,10 +82,11 @@ def sweep(
 ) -> xr.Dataset:
     """Run over the product of the fields given as lists: `sweep("linear_modes", "flow", epsilon=[1e-3, 1e-4])`.
 
+    `lanes` is the width of a block, which is part of a run's identity (not called `width`: studies have such a field).
     Any `concurrent.futures` executor may carry the tasks; without one, threads of this process do.
     """
     chosen = find(study)
-    layout = lay_out(chosen, chosen.arm(arm), preset, seeds, at, width, fields)
+    layout = lay_out(chosen, chosen.arm(arm), preset, seeds, at, lanes, fields)
     return sweep_in(chosen, chosen.arm(arm), layout, lab(store, progress), executor)[0]
 
 
@@ -132,6 +133,11 @@ def lay_out(
     return Layout(outer, inner, tuple(tasks))
 
 
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def default_width() -> int:
     """Lanes in a block: what fills a CPU core's vector units and cache, or a GPU."""
     return 64 if jax.default_backend() == "cpu" else 8192
@@ -151,11 +157,10 @@ def sweep_in(
 
 
 def _map(work: Any, tasks: Sequence[Task], lab: Lab, executor: futures.Executor | None) -> Iterable[Any]:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    if len(tasks) == 1 or (executor is None and cores == 1):
+    if len(tasks) == 1 or (executor is None and cores() == 1):
         yield from map(work, tasks)
         return
-    pool = executor if executor is not None and _is_local(executor) else futures.ThreadPoolExecutor(cores)
+    pool = executor if executor is not None and _is_local(executor) else futures.ThreadPoolExecutor(cores())
     pending = [pool.submit(work, task) for task in tasks]
     try:
         for future in pending:

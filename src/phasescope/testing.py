@@ -12,7 +12,7 @@ import jax
 import numpy as np
 import xarray as xr
 
-from .checking import Evidence
+from .gathering import Evidence
 from .claims import Claim
 from .engine import Job, check_schedule, exact_numbers, observed
 from .errors import PhasescopeError
@@ -74,6 +74,9 @@ def _arm(study: Study, arm: Arm) -> Iterator[str]:
         return
     except PhasescopeError as error:
         yield f"{name} does not run at the tiny spec: {error}"
+        return
+    except Exception as error:
+        yield f"{name} cannot be run: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         return
     swept = {}
     for field in float_fields(spec):

@@ -121,7 +121,7 @@ class Interrupted:
 def resumed(job, store, chance) -> tuple:
     """The dataset of a run that is interrupted again and again, and how often it was."""
     for times in range(100):
-        lab = Lab(Store(store), Interrupted(chance.randint(2, 9)), save_every=chance.choice([0.0, 1e9]))
+        lab = Lab(Store(store), Interrupted(chance.randint(2, 5)), save_every=chance.choice([0.0, 1e9]))
         with contextlib.suppress(KeyboardInterrupt):
             return obtain(toys.study, job, lab)[0], times
     raise AssertionError("the run never ends")
@@ -165,9 +165,10 @@ def interrupt_on_call(monkeypatch, owner, name, number, before):
 def test_no_moment_is_too_bad_for_an_interrupt(owner, name, before, store, small_pieces, monkeypatch):
     job = Job(toys.sampled, toys.Spec())
     whole = obtain(toys.study, job, Lab())[0]
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch:
         interrupt_on_call(patch, owner, name, 5, before)
-        obtain(toys.study, job, Lab(Store(store), save_every=0.0))
+        with pytest.raises(KeyboardInterrupt):
+            obtain(toys.study, job, Lab(Store(store), save_every=0.0))
     assert toys.same_bits(obtain(toys.study, job, Lab(Store(store)))[0], whole)
 
 
@@ -240,7 +241,7 @@ def test_a_flow_that_blows_up_names_the_record_by_which_it_had():
         """dw/dt = w^2 from 1 is 1 / (1 - t)."""
         return toys.plan(spec, ps.flow(lambda w: w**2, max_steps=200), np.array([0.5, 0.9, 1.5, 2.0]))
 
-    with pytest.raises(RunDiverged, match="before time 1.5"):
+    with pytest.raises(RunDiverged, match=r"before time 1\.5"):
         run(explosion, store=False)
 
 

@@ -19,7 +19,7 @@ from .markup import safe_name, visible
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-    from ..checking import Evidence
+    from ..gathering import Evidence
     from ..running import Lab
     from ..study import Study
 
@@ -47,14 +47,16 @@ def draw_figures(
     full: bool = False,
 ) -> list[Path]:
     """Draw the figures (those of some ids, if given) and return the files. One that cannot be drawn is warned of."""
-    from ..checking import Evidence
+    from ..gathering import Evidence
 
     paths: list[Path] = []
     for study, figures in _chosen(list(studies), ids):
-        for drawing in draw_all(figures, Evidence(study, lab, full), out, formats):
-            paths += drawing.files
-            if drawing.problem:
-                warnings.warn(f"{visible(study.name)}: {drawing.problem}", stacklevel=2)
+        with Evidence(study, lab, full) as evidence:
+            evidence.ask(request for figure in figures for request in figure.evidence)
+            for drawing in draw_all(figures, evidence, out, formats):
+                paths += drawing.files
+                if drawing.problem:
+                    warnings.warn(f"{visible(study.name)}: {drawing.problem}", stacklevel=2)
     return paths
 
 

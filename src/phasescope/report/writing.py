@@ -18,7 +18,8 @@ from .section import Exhibit, Section
 from .text import ledger_markdown
 
 if TYPE_CHECKING:
-    from ..checking import Evidence, Ledger
+    from ..checking import Ledger
+    from ..gathering import Evidence
     from ..running import Lab
     from ..study import Study
 
@@ -71,34 +72,19 @@ def write_report(
 def _section(study: Study, lab: Lab, out: Path, full: bool, formats: Sequence[str]) -> Section:
     """One study. Verdicts, plots and figures are made of the same evidence, which is obtained once."""
     from ..checking import chosen_claims, judge
+    from ..gathering import Evidence
 
-    evidence, chosen = _remembering(study, lab, full), chosen_claims(study, None, None)
+    chosen = chosen_claims(study, None, None)
     rows, exhibits, seen = [], [], {}
-    with lab.meter(f"{study.name}: checking", len(chosen)) as tick:
-        for claim, regime in chosen:
-            rows.append(judge(claim, regime, evidence))
-            exhibits.append(tuple(_exhibit(request, evidence, seen) for request in dict.fromkeys(regime.evidence)))
-            tick(1)
-    return Section(study, tuple(rows), tuple(exhibits), tuple(draw_all(study.figures, evidence, out, formats)))
-
-
-def _remembering(study: Study, lab: Lab, full: bool) -> Evidence:
-    """Evidence that remembers its failures too: what took an hour to fail is not tried again for a plot."""
-    from ..checking import Evidence
-
-    class Remembering(Evidence):
-        def get(self, request: Request) -> tuple[Any, tuple[str, ...]]:
-            asked = self.plain(request)
-            if asked in failures:
-                raise failures[asked]
-            try:
-                return super().get(request)
-            except Exception as problem:
-                failures[asked] = problem
-                raise
-
-    failures: dict[Request, Exception] = {}
-    return Remembering(study, lab, full)
+    with Evidence(study, lab, full) as evidence:
+        evidence.ask(request for _, regime in chosen for request in regime.evidence)
+        evidence.ask(request for figure in study.figures for request in figure.evidence)
+        with lab.meter(f"{study.name}: checking", len(chosen)) as tick:
+            for claim, regime in chosen:
+                rows.append(judge(claim, regime, evidence))
+                exhibits.append(tuple(_exhibit(request, evidence, seen) for request in dict.fromkeys(regime.evidence)))
+                tick(1)
+        return Section(study, tuple(rows), tuple(exhibits), tuple(draw_all(study.figures, evidence, out, formats)))
 
 
 def _exhibit(request: Request, evidence: Evidence, seen: dict[Request, Exhibit]) -> Exhibit:

@@ -10,6 +10,7 @@ from phasescope import Outcome, beyond, claim, published, theory
 
 from .. import closed_forms
 from ..phases import excess_attention, key_scores, onset, phase_1, phase_2, spec_of, training_time
+from ..spec import presets
 from ..theory import log_flow
 from . import requests as ask
 from .requests import early_even_pairs, figure_2, figure_4, figure_5, figure_6
@@ -255,7 +256,8 @@ def the_theorem_speaks_about_some_time(*runs):
 
 
 # N = 1024 by its flow: the step enters through tau alone, and the printed eta would take 65,000 steps.
-_theorem_1024 = ps.runs(log_flow, preset="theorem_1024")
+_end_1024 = presets["theorem_1024"].eta * presets["theorem_1024"].steps
+_theorem_1024 = ps.runs(log_flow, preset="theorem_1024", at=[0.0, 0.01, 0.1, 1.0, 2.0, 4.0, _end_1024])
 
 
 @claim(

@@ -165,7 +165,6 @@ def parity_loss_falls_below_the_printed_bound(run):
     "Theorem 5.3, rate",
     published(ask.parity_to_1e4, expect=Outcome.FAILS, because="the slope is still -1.45 at 10^4 steps"),
     theory(ask.parity_flow),
-    beyond(ask.parity_frozen),
     id="5.3-rate",
 )
 def parity_loss_falls_like_one_over_t(run):

@@ -36,7 +36,6 @@ parity_long = ps.runs(symmetric, task="parity", steps=2_000_000, at=[0, *log_ste
 even_pairs_flow = ps.runs(log_flow, horizon=E40)
 parity_flow = ps.runs(log_flow, task="parity", horizon=E40)
 even_pairs_frozen = ps.runs(frozen, horizon=E100)
-parity_frozen = ps.runs(frozen, task="parity", horizon=E100)
 # The theorems' own setting: lam = N^2, eta = N^(-4/3), phase 1 until 1 / (eta N).
 theorem_6 = ps.runs(symmetric, preset="theorem_6")
 theorem_16 = ps.runs(symmetric, preset="theorem_16")

@@ -1,0 +1,471 @@
+"""Speed of the study `regular_language`: everything is a ratio, measured side by side in this process.
+
+    python benchmarks/regular_language.py [--only single|lanes|scaling|startup] [--quick] [--json FILE]
+
+The process keeps to one core. Contestants take turns, and the best of several rounds counts. Before anything is
+timed, their trajectories are compared. README.md says what each line means and which numbers it should reach.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+SECTIONS = ("single", "lanes", "scaling", "startup")
+SAME = 1e-10  # largest relative difference of losses between contestants
+STEPS, SWITCH, LENGTH, LAM, ETA = 10_000, 100, 6, 2.0, 0.1  # the paper's own setting
+RECORDS = 100
+TORCH_SAMPLE = 400  # steps of the eager loop that are timed in each round, and scaled to 10^4
+
+
+def pin() -> int:
+    """Keep to one core, before JAX and torch count them: no option makes XLA single-threaded, only this does."""
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ[name] = "1"
+    if not hasattr(os, "sched_setaffinity"):
+        print("This system cannot pin a process to a core; ratios against JAX will flatter it.")
+        return -1
+    core = max(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {core})
+    return core
+
+
+@dataclasses.dataclass
+class Table:
+    """Results as they come: printed at once, and kept for the file."""
+
+    lines: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    missed: list[str] = dataclasses.field(default_factory=list)
+
+    def title(self, words: str) -> None:
+        print(f"\n{words}", flush=True)
+
+    def add(
+        self, section: str, name: str, value: float, unit: str, wanted: float | None = None, note: str = ""
+    ) -> None:
+        """One number; `wanted` is its least value, or its greatest where less is better (negative)."""
+        ok = wanted is None or (value >= wanted if wanted >= 0 else value <= -wanted)
+        goal = (
+            "" if wanted is None else f"  [{'>=' if wanted >= 0 else '<='} {abs(wanted):g}: {'ok' if ok else 'MISSED'}]"
+        )
+        print(f"  {name:<58} {value:>12.5g} {unit:<14}{goal} {note}".rstrip(), flush=True)
+        line = {
+            "section": section,
+            "name": name,
+            "value": value,
+            "unit": unit,
+            "wanted": wanted,
+            "ok": ok,
+            "note": note,
+        }
+        self.lines.append(line)
+        if not ok:
+            self.missed.append(name)
+
+
+@dataclasses.dataclass
+class Timing:
+    """The best round of one contestant; CPU seconds show whether something else held the core meanwhile."""
+
+    wall: float
+    cpu: float
+
+
+def take_turns(contestants: dict[str, Callable[[], Any]], rounds: int) -> dict[str, Timing]:
+    """Everybody once, then everybody again: a slow moment of the machine hits all alike."""
+    best = {name: Timing(float("inf"), float("inf")) for name in contestants}
+    for _ in range(rounds):
+        for name, work in contestants.items():
+            wall, cpu = time.perf_counter(), time.process_time()
+            given = work()
+            wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+            if isinstance(given, Timing):  # it excludes its own preparations
+                wall, cpu = given.wall, given.cpu
+            best[name] = Timing(min(best[name].wall, wall), min(best[name].cpu, cpu))
+    return best
+
+
+def record_steps(last: int, count: int = RECORDS) -> tuple[int, ...]:
+    """`count` different whole steps up to `last`, as evenly spaced in log time as whole numbers can be."""
+    import numpy as np
+
+    for n in range(count, 20 * count):
+        steps = np.unique(np.round(np.geomspace(1, last, n)).astype(int))
+        if len(steps) >= count:
+            break
+    return tuple(int(t) for t in steps[-count:])
+
+
+def engine_job(arm: str, steps: int = STEPS, columns: dict[str, Sequence[float]] | None = None, **changes: Any):
+    """What `phasescope run` would execute, recorded at 100 log-spaced steps."""
+    from phasescope.engine import Job
+    from phasescope.study import find
+
+    study = find("regular_language")
+    spec = study.specify(None, steps=steps, **changes)
+    return Job(study.arm(arm), spec, columns=columns or {}, at=tuple(map(float, record_steps(steps))))
+
+
+def execute(job) -> dict[int, Any]:
+    """Run a job through the product's engine; the loss by step."""
+    from phasescope.engine import execute
+
+    losses = {}
+    for chunk in execute(job):
+        losses |= {round(t): x for t, x in zip(chunk.time.tolist(), chunk.records["loss"], strict=True)}
+    return losses
+
+
+def difference(found: dict[int, Any], reference: dict[int, Any]) -> float:
+    """The largest relative difference at the steps both have."""
+    import numpy as np
+
+    common = sorted(set(found) & set(reference))
+    assert len(common) >= RECORDS // 2, f"only {len(common)} steps in common"
+    return max(float(np.max(np.abs(np.asarray(found[t]) / np.asarray(reference[t]) - 1))) for t in common)
+
+
+def compare(table: Table, section: str, name: str, found: dict[int, Any], reference: dict[int, Any]) -> None:
+    """Nothing is timed that does not do the same."""
+    gap = difference(found, reference)
+    table.add(section, f"{name}: largest relative difference of the loss", gap, "", -SAME)
+    if not gap < SAME:
+        raise SystemExit(f"{name} does not follow the same trajectory: {gap:.3g}; its speed means nothing.")
+
+
+def torch_or_exit():
+    """The eager loop, if torch is there."""
+    try:
+        import torch
+        import torch_loop
+    except ModuleNotFoundError as error:
+        raise SystemExit(
+            f"{error}. The base of the ratios is a PyTorch loop: pip install 'phasescope[bench]'"
+        ) from None
+    torch.set_num_threads(1)
+    return torch_loop
+
+
+def eager(style: str, steps: int = TORCH_SAMPLE) -> Callable[[], Timing]:
+    """A sample of the eager loop, as a contestant."""
+    torch_loop = torch_or_exit()
+    return lambda: Timing(*torch_loop.train(steps, LENGTH, LAM, ETA, SWITCH, style)[1:])
+
+
+def fastest_eager(rounds: int) -> tuple[str, dict[str, Timing]]:
+    """The style that is fastest here: no ratio should profit from a clumsy base."""
+    styles = torch_or_exit().STYLES
+    found = take_turns({s: eager(s) for s in styles}, rounds)
+    return min(styles, key=lambda s: found[s].wall), found
+
+
+def single(table: Table, quick: bool) -> None:
+    """One run of 10^4 steps, in the paper's own setting."""
+    torch_loop, loops = torch_or_exit(), _c_loops(1)
+    steps = 2000 if quick else STEPS
+    at = record_steps(steps)
+    table.title(f"One run, N = {LENGTH}, {steps} steps, float64, {RECORDS} log-spaced records")
+
+    firsts, paths = {}, {}
+    for arm in ("symmetric", "exhaustive"):
+        job = engine_job(arm, steps)
+        began = time.perf_counter()
+        paths[arm] = execute(job)
+        firsts[arm] = time.perf_counter() - began
+    reference = dict(enumerate(torch_loop.train(steps, LENGTH, LAM, ETA, SWITCH)[0].loss))
+    for style in torch_loop.STYLES[1:]:
+        log = torch_loop.train(200, LENGTH, LAM, ETA, SWITCH, style)[0]
+        compare(table, "single", f"torch {style} (200 steps)", dict(enumerate(log.loss)), reference)
+    for arm, path in paths.items():
+        compare(table, "single", f"{arm} arm", path, reference)
+    for block, loop in loops.items():
+        path = loop(LAM, ETA, steps, SWITCH, at)[0]
+        compare(table, "single", f"C, blocks of {block}", dict(zip(at, path[:, 0], strict=True)), reference)
+
+    jobs = {arm: engine_job(arm, steps) for arm in paths}
+    contestants: dict[str, Callable[[], Any]] = {style: eager(style) for style in torch_loop.STYLES}
+    contestants |= {arm: (lambda job=job: execute(job)) for arm, job in jobs.items()}
+    contestants |= {"C": (lambda loop=loop: loop(LAM, ETA, steps, SWITCH, at, True)) for loop in loops.values()}
+    best = take_turns(contestants, 3 if quick else 6)
+
+    scale = steps / TORCH_SAMPLE
+    for style in torch_loop.STYLES:
+        note = f"{TORCH_SAMPLE} steps timed; {scale * best[style].wall:.2f} s for {steps} (scaled)"
+        table.add("single", f"torch eager, {style}", 1e6 * best[style].wall / TORCH_SAMPLE, "us/step", note=note)
+    style = min(torch_loop.STYLES, key=lambda s: best[s].wall)
+    base = scale * best[style].wall
+    for arm in ("exhaustive", "symmetric", *(["C"] if loops else [])):
+        table.add(
+            "single",
+            f"{arm}, warm",
+            1e6 * best[arm].wall / steps,
+            "us/step",
+            note=f"CPU {1e6 * best[arm].cpu / steps:.3g}",
+        )
+    for arm, least in (("exhaustive", 50), ("symmetric", 800)):
+        table.add("single", f"{arm} against torch {style} (the fastest)", base / best[arm].wall, "x", least)
+        table.add("single", f"{arm} against torch einsum", scale * best["einsum"].wall / best[arm].wall, "x")
+    for arm, seconds in firsts.items():
+        table.add("single", f"{arm}: compile and first run", seconds, "s")
+        table.add("single", f"{arm}: eager loop / (compile and run)", base / seconds, "x", 1)
+    end_to_end(table, steps, base)
+
+
+def end_to_end(table: Table, steps: int, base: float) -> None:
+    """`ps.run` as a user calls it: executed, derived quantities added, stored, loaded; then found in the store."""
+    import phasescope as ps
+
+    with tempfile.TemporaryDirectory() as folder:
+        at, fresh = record_steps(steps), []
+        go = lambda eta: ps.run(
+            "regular_language", "symmetric", steps=steps, eta=eta, at=at, store=folder, progress=False
+        )
+        go(0.09)
+        for eta in (0.091, 0.092, 0.093):
+            began = time.perf_counter()
+            go(eta)
+            fresh.append(time.perf_counter() - began)
+        again = take_turns({"again": lambda: go(0.093)}, 3)["again"]
+    table.add("single", "ps.run(symmetric) end to end, stored", min(fresh), "s")
+    table.add("single", "ps.run(symmetric) end to end against torch", base / min(fresh), "x")
+    table.add("single", "the same run, found in the store", again.wall, "s")
+
+
+def lanes(table: Table, quick: bool) -> None:
+    """8,192 runs of `symmetric` over (lam, eta), in blocks."""
+    import numpy as np
+
+    runs, steps = (1024, 2000) if quick else (8192, STEPS)
+    trial = 256 if quick else 512
+    widths, blocks = (32, 64, 128, 256), (8, 16, 32, 64)
+    lam, eta = (
+        x.ravel() for x in np.meshgrid(np.linspace(2, 18, runs // 32), np.linspace(0.05, 0.2, 32), indexing="ij")
+    )
+    at = record_steps(steps)
+    table.title(f"{runs} runs over lam and eta, {steps} steps each, {RECORDS} log-spaced records")
+
+    def in_blocks(width: int, count: int) -> dict[int, Any]:
+        """The product's own cut of a sweep: one job for each block, one after the other."""
+        parts = []
+        for i in range(0, count, width):
+            columns = {"lam": tuple(lam[i : i + width].tolist()), "eta": tuple(eta[i : i + width].tolist())}
+            parts.append(execute(engine_job("symmetric", steps, columns)))
+        return {t: np.concatenate([p[t] for p in parts]) for t in parts[0]}
+
+    few = slice(0, 256)
+    alone = execute(engine_job("exhaustive", steps, lam=float(lam[40]), eta=float(eta[40])))
+    path = in_blocks(64, 256)
+    compare(table, "lanes", "lane 40 against its own exhaustive run", {t: x[40] for t, x in path.items()}, alone)
+    loops = _c_loops(*blocks)
+    for block, loop in loops.items():
+        found = dict(zip(at, loop(lam[few], eta[few], steps, SWITCH, at)[0], strict=True))
+        compare(table, "lanes", f"C, blocks of {block}: 256 runs", found, path)
+
+    # Which width, which block: on fewer runs.
+    contestants: dict[str, Callable[[], Any]] = {f"width {w}": (lambda w=w: in_blocks(w, trial)) for w in widths}
+    few = slice(0, trial)
+    contestants |= {f"C {b}": (lambda f=f: f(lam[few], eta[few], steps, SWITCH, at)) for b, f in loops.items()}
+    for width in widths:
+        in_blocks(width, width)
+    found = take_turns(contestants, 2)
+    for name, timing in found.items():
+        words = f"symmetric, {name}" if name[0] == "w" else f"C, blocks of {name[2:]}"
+        table.add("lanes", f"{words} ({trial} runs)", 1e6 * timing.wall / trial / steps, "us/run-step")
+
+    style = fastest_eager(2)[0]
+    contestants = {"torch": eager(style), "symmetric": lambda: in_blocks(64, runs)}
+    if loops:
+        quickest = min(loops, key=lambda b: found[f"C {b}"].wall)
+        contestants["C"] = lambda: loops[quickest](lam, eta, steps, SWITCH, at)
+        contestants["C always"] = lambda: loops[quickest](lam, eta, steps, SWITCH, at, True)
+    best = take_turns(contestants, 2)
+    per = {name: 1e6 * t.wall / steps / runs for name, t in best.items()} | {
+        "torch": 1e6 * best["torch"].wall / TORCH_SAMPLE
+    }
+    table.add("lanes", f"torch eager, {style}", per["torch"], "us/step")
+    table.add("lanes", f"symmetric, {runs} runs in blocks of 64", per["symmetric"], "us/run-step",
+              note=f"CPU {1e6 * best['symmetric'].cpu / steps / runs:.3g}; {best['symmetric'].wall:.1f} s in all")  # fmt: skip
+    table.add("lanes", f"symmetric against torch {style} (the fastest)", per["torch"] / per["symmetric"], "x", 5000)
+    if loops:
+        table.add("lanes", f"C, {runs} runs in blocks of {quickest}, same records", per["C"], "us/run-step")
+        table.add("lanes", f"C, {runs} runs in blocks of {quickest}, loss every step", per["C always"], "us/run-step")
+        table.add("lanes", "C / symmetric, same records", per["C"] / per["symmetric"], "x", 1)
+        table.add("lanes", "C with the loss every step / symmetric", per["C always"] / per["symmetric"], "x")
+
+
+def scaling(table: Table, quick: bool) -> None:
+    """Cost of a step against the longest string N: N^2 for `symmetric`, N 2^N for `exhaustive`."""
+    import numpy as np
+
+    table.title("Cost of a step against the longest string N")
+    sizes = {"symmetric": (4, 8, 16, 32, 64, 128, 256, *(() if quick else (512, 1024))), "exhaustive": (4, 6, 8, 10)}
+    cost: dict[str, list[float]] = {}
+    for arm, lengths in sizes.items():
+        cost[arm] = []
+        for n in lengths:
+            advance = _advancer(arm, n)
+            began = time.perf_counter()
+            advance(8)
+            count = int(np.clip(8 * 0.25 / (time.perf_counter() - began), 4, 100_000))  # about a quarter of a second
+            turns = take_turns({"few": lambda: advance(count), "many": lambda: advance(2 * count)}, 3)  # noqa: B023
+            cost[arm].append((turns["many"].wall - turns["few"].wall) / count)
+            table.add("scaling", f"{arm}, N = {n}", 1e6 * cost[arm][-1], "us/step")
+    for arm, floor, law in (("symmetric", 64 if quick else 128, "N"), ("exhaustive", 4, "N 2^N")):
+        x = np.array([n * 2.0**n if "2" in law else n for n in sizes[arm]])
+        keep = np.array(sizes[arm]) >= floor
+        slope, error = _slope(np.log(x[keep]), np.log(np.array(cost[arm])[keep]))
+        table.add("scaling", f"{arm}: exponent of {law}, for N >= {floor}", slope, "", note=f"+- {error:.2g}")
+
+
+def _advancer(arm: str, length: int) -> Callable[[int], Any]:
+    """Phase 2 from its start, by this many steps, in the compiled program that the engine itself calls."""
+    import jax
+    import numpy as np
+
+    from phasescope.engine import exact_numbers
+    from phasescope.programs import SPANS, advance_stage_jit, begin_run_jit, enter_stage_jit
+
+    job = engine_job(arm, max_length=length, lam=float(length**2))
+    with exact_numbers():
+        spec, key = job.traced_spec(), job.key()
+        state = enter_stage_jit(job.arm, 1, False, spec, key, begin_run_jit(job.arm, False, spec, key)[0])
+
+    def advance(steps: int) -> None:
+        starts, stops = np.full(SPANS, steps), np.full(SPANS, steps)
+        starts[0] = 0
+        with exact_numbers():
+            done = np.zeros((), bool)
+            jax.block_until_ready(
+                advance_stage_jit(job.arm, 1, False, spec, key, state, done, starts, stops, starts < 0)
+            )
+
+    advance(1)
+    return advance
+
+
+def _slope(x, y) -> tuple[float, float]:
+    """A straight line's slope, and the half-width of its 95% interval."""
+    from scipy import stats
+
+    fit = stats.linregress(x, y)
+    return float(fit.slope), float(fit.stderr * stats.t.ppf(0.975, len(x) - 2))
+
+
+def startup(table: Table, quick: bool) -> None:
+    """The command line, cold: what it imports, how long it takes, and what a second run compiles."""
+    table.title("Start-up of the command line (child processes on the same core)")
+    rounds = 2 if quick else 5
+    with tempfile.TemporaryDirectory() as folder:
+        run = lambda *words, **more: _phasescope(folder, *words, **more)
+        calls = {"list": ("list",), "--help": ("--help",)}
+        for words in calls.values():
+            run(*words)  # byte code, catalogues
+        best = take_turns({name: (lambda words=words: run(*words)) for name, words in calls.items()}, rounds)
+        for name, words in calls.items():
+            table.add("startup", f"phasescope {name}", best[name].wall, "s", -0.5)
+            heavy = run(*words, imports=True)
+            table.add("startup", f"phasescope {name}: heavy packages imported", len(heavy), "", -0.5, " ".join(heavy))
+        common = ("run", "regular_language", "symmetric")
+        for name, more in {
+            "first run (compiles)": (), "second run, another eta": ("eta=0.07",), "third run, other steps": ("steps=3000",)
+        }.items():  # fmt: skip
+            before, began = _programs(folder), time.perf_counter()
+            run(*common, *more)
+            seconds, fresh = time.perf_counter() - began, len(_programs(folder) - before)
+            table.add("startup", f"phasescope run: {name}", seconds, "s")
+            table.add(
+                "startup", f"phasescope run: programs compiled by the {name}", fresh, "", None if not more else -0.5
+            )
+
+
+def _phasescope(folder: str, *words: str, imports: bool = False) -> list[str]:
+    """The command in a fresh process, with its own cache and store; on request, the heavy packages it imported."""
+    # The list of imports goes through a file descriptor that rich does not touch.
+    program = (
+        "import sys\nfrom phasescope.cli import main\nsys.argv[0] = 'phasescope'\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "heavy = ('jax', 'torch', 'diffrax', 'matplotlib', 'scipy', 'pandas', 'xarray')\n"
+        "print('\\n' + ' '.join(m for m in heavy if m in sys.modules), file=sys.stderr)"
+    )
+    environment = os.environ | {"XDG_CACHE_HOME": f"{folder}/cache", "PHASESCOPE_STORE": f"{folder}/store"}
+    command = [sys.executable, "-c", program] if imports else [str(Path(sys.executable).parent / "phasescope")]
+    done = subprocess.run([*command, *words], env=environment, capture_output=True, text=True, cwd=folder)
+    if done.returncode:
+        raise SystemExit(f"phasescope {' '.join(words)} failed:\n{done.stderr}")
+    return done.stderr.strip("\n").splitlines()[-1].split() if imports and done.stderr.strip() else []
+
+
+def _programs(folder: str) -> set[str]:
+    """The compiled programs in the persistent cache."""
+    return {str(p) for p in Path(folder, "cache").rglob("*-cache")}
+
+
+def _c_loops(*blocks: int) -> dict[int, Any]:
+    """The C loop for each block size; none without a compiler."""
+    import c_loop
+
+    if not c_loop.available():
+        print("No gcc here: the C loop is left out.")
+        return {}
+    return {block: c_loop.compiled(LENGTH, block) for block in blocks}
+
+
+def machine(core: int) -> dict[str, Any]:
+    """What the numbers belong to."""
+    import importlib.metadata as metadata
+
+    def version(name: str) -> str:
+        try:
+            return metadata.version(name)
+        except metadata.PackageNotFoundError:
+            return "-"
+
+    names = [x.split(":", 1)[1].strip() for x in _lines("/proc/cpuinfo") if x.startswith("model name")]
+    return {
+        "cpu": names[0] if names else platform.processor(), "cores": os.cpu_count(), "pinned_to": core,
+        "load": os.getloadavg()[0], "python": platform.python_version(), "system": platform.system(),
+        "versions": {name: version(name) for name in ("phasescope", "jax", "jaxlib", "equinox", "numpy", "torch")},
+    }  # fmt: skip
+
+
+def _lines(path: str) -> list[str]:
+    return Path(path).read_text().splitlines() if Path(path).exists() else []
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", choices=SECTIONS, action="append", help="one section; may be repeated")
+    parser.add_argument(
+        "--quick", action="store_true", help="fewer steps, runs and rounds: to try the script, not to quote"
+    )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there as well")
+    chosen = parser.parse_args()
+    core = pin()
+    about, table, began = machine(core), Table(), time.perf_counter()
+    print(f"{about['cpu']}, pinned to core {core} of {about['cores']}, load {about['load']:.1f}; {about['versions']}")
+    for name in chosen.only or SECTIONS:
+        {"single": single, "lanes": lanes, "scaling": scaling, "startup": startup}[name](table, chosen.quick)
+    print(
+        f"\n{time.perf_counter() - began:.0f} s. "
+        + (f"Missed: {'; '.join(table.missed)}." if table.missed else "All thresholds met.")
+    )
+    if chosen.json:
+        chosen.json.parent.mkdir(parents=True, exist_ok=True)
+        chosen.json.write_text(
+            json.dumps({"machine": about, "quick": chosen.quick, "results": table.lines}, indent=1) + "\n"
+        )
+    return 1 if table.missed and not chosen.quick else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

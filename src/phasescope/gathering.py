@@ -1,0 +1,86 @@
+"""Evidence: the requests of one study, resolved once each, several at a time if there are cores for it."""
+
+from __future__ import annotations
+
+import concurrent.futures as futures
+from collections.abc import Iterable
+from typing import Self
+
+import xarray as xr
+
+from .engine import Job
+from .evidence import Request, Runs, Sized, Sweeps, Tables
+from .running import Lab, identity, job_for, obtain
+from .study import Study
+from .sweeping import Layout, bill, cores, lay_out, sweep_in
+
+Resolved = tuple[xr.Dataset, tuple[str, ...]]
+
+
+class Evidence:
+    """Remembers what it found and what failed: neither is run again for another claim, plot or figure."""
+
+    def __init__(self, study: Study, lab: Lab, full: bool = False) -> None:
+        self.study, self.lab, self.full = study, lab, full
+        self._known: dict[Request, futures.Future[Resolved]] = {}
+        self._pool: futures.Executor | None = None
+
+    def __enter__(self) -> Self:
+        self._pool = futures.ThreadPoolExecutor(cores())
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        assert self._pool is not None
+        if kind is not None:  # what runs saves and stops; what has not begun never does
+            self.lab.stop.set()
+        self._pool.shutdown(cancel_futures=True)
+        self._pool = None
+
+    def ask(self, requests: Iterable[Request]) -> None:
+        """Begin with these in the background, in this order."""
+        if self._pool is not None and cores() > 1:
+            for plain in dict.fromkeys(self.plain(request) for request in requests):
+                if plain not in self._known:
+                    self._known[plain] = self._pool.submit(self._resolve, plain)
+
+    def get(self, request: Request) -> Resolved:
+        """The dataset, and the ids of the runs that it came from."""
+        plain = self.plain(request)
+        if plain not in self._known:
+            self._known[plain] = found = futures.Future()
+            try:
+                found.set_result(self._resolve(plain))
+            except Exception as problem:
+                found.set_exception(problem)
+        return self._known[plain].result()
+
+    def plain(self, request: Request) -> Runs | Sweeps | Tables:
+        """The request at the size asked for."""
+        return (request.full if self.full else request.small) if isinstance(request, Sized) else request
+
+    def _resolve(self, request: Runs | Sweeps | Tables) -> Resolved:
+        if isinstance(request, Tables):
+            return request.function(**dict(request.arguments)), ()
+        if isinstance(request, Runs):
+            ds, id = obtain(self.study, self._job(request), self.lab, throw=False)  # what diverged is evidence too
+            return ds, (id,) if id else ()
+        ds, ids = sweep_in(self.study, request.arm, self._layout(request), self.lab)
+        return ds, tuple(dict.fromkeys(filter(None, ids)))
+
+    def _job(self, request: Runs) -> Job:
+        return job_for(self.study, request.arm, request.preset, request.seed, request.at, dict(request.changes))
+
+    def _layout(self, request: Sweeps) -> Layout:
+        fields = dict(request.changes) | {k: list(v) for k, v in request.axes}
+        return lay_out(self.study, request.arm, request.preset, request.seeds, request.at, None, fields)
+
+    def missing(self, request: Request) -> tuple[int, int]:
+        """How many runs or blocks the request needs, and how many of them the store lacks."""
+        plain, store = self.plain(request), self.lab.store
+        if isinstance(plain, Tables):
+            return 0, 0
+        if isinstance(plain, Runs):
+            have = store is not None and store.find(identity(self.study, self._job(plain))) is not None
+            return 1, int(not have)
+        costs = bill(self.study, plain.arm, self._layout(plain), store)
+        return costs["blocks"], costs["missing"]

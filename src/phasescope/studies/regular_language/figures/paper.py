@@ -1,0 +1,152 @@
+"""Section 6 and Appendix D: the paper's figures, with gradient flow dashed upon descent."""
+
+from __future__ import annotations
+
+import phasescope as ps
+
+from ..claims import requests as ask
+from ..closed_forms import early_pivot_scores, early_token_scores
+from ..phases import onset, spec_of
+from ..theory import log_flow
+from . import panels
+from .panels import BLUE, GREEN, POSITIONS, PURPLE, VERMILION
+
+SIZE = (7.4, 2.5)
+
+
+def flow_of(preset: str):
+    """Gradient flow of the same setting."""
+    return ps.runs(log_flow, preset=preset)
+
+
+def draw_training(run, flow, axes, *, until: int, length: int = 3, log: bool = False) -> None:
+    """Loss, token scores and attention to the pivot over training, from the start or in log time."""
+    t_2, spec, first = float(onset(run)), spec_of(run), 10 if log else 0
+    run = run.sel(time=slice(first, until))
+    flow = panels.in_steps(flow).sel(time=slice(first, until))
+    left, middle, right = axes
+    panels.over(run.loss, flow.loss, left, BLUE, "gradient descent")
+    for position, color in POSITIONS.items():
+        at = {"position": position}
+        panels.over(run.token_score.sel(at), flow.token_score.sel(at), middle, color, rf"$v_{position}$")
+    times, forms = panels.early(run, lambda clock: early_token_scores(spec.size, clock)[:3])
+    middle.plot(times, forms, **panels.FORMULA)
+    draw_attention(run, flow, right, length, int(spec.pivots[length - 1]))
+    panels.phases(run, axes, t_2)
+    left.set(ylabel=r"loss $\mathcal{L}$", ylim=(0, 4.9))
+    middle.set(ylabel=r"token score $v_\ell$")
+    right.set(ylabel=rf"attention weight, $L = {length}$", ylim=(0, 0.95))
+    for panel in axes:
+        panel.set(xlabel="updates $t$", xscale="log" if log else "linear")
+        panel.set_xlim(first, until)
+    panels.legend(left, "flow", loc="upper right")
+    panels.legend(middle, "flow", "formula", loc="lower left" if log else "center right")
+    panels.legend(right, loc="upper left")
+
+
+def draw_attention(run, flow, axes, length: int, pivot: int) -> None:
+    """Weights of the pivot in matching and differing strings, and of position 1 where that is another one."""
+    cases = (("attention_match", "+", "match", BLUE, GREEN), ("attention_differ", "-", "differ", VERMILION, PURPLE))
+    for name, sign, case, color, other in cases:
+        for position, shade in {pivot: color, 1: other if pivot > 1 else color}.items():
+            at = {"length": length, "position": position}
+            label = rf"$\varphi_{position}^{sign}$, {case}"
+            panels.over(run[name].sel(at), flow[name].sel(at), axes, shade, label)
+    axes.axhline(1 / length, color="0.5", lw=0.8, zorder=0, label=f"uniform, 1/{length}")
+
+
+@ps.figure("Figure 2", ask.figure_2, flow_of("figure_2"), panels=(1, 3), size=SIZE)
+def figure_2(run, flow, axes):
+    r"""Even pairs at $\lambda = 2$. The loss falls from 4.159 to 3.651 at $t_0 = 100$ and to 0.343 at 1000; the first
+    token score rises, the second and third fall, the second lower; in strings of length 3 the first token gains
+    attention when it matches the last (0.33 to 0.69) and loses it when it differs (to 0.13). Blue line: end of phase 1.
+    Orange line: $t_2 = 576$, where $\|u\|$ grows fastest in $\log t$ (the paper reads 600 off). Gradient flow at
+    $t = \tau/\eta$ lies on descent; the closed forms are the start of Theorem 4.1."""
+    draw_training(run, flow, axes, until=1000)
+
+
+@ps.figure("Figure 3", ask.figure_3, flow_of("figure_3"), panels=(1, 3), size=SIZE)
+def figure_3(run, flow, axes):
+    r"""Parity at $\lambda = 2$, $L_0 = 4$. As Figure 2 but slower at the end (loss 1.725 at 600, 0.175 at 2000), in two
+    bends: the longest length is learned for good only at $t = 629$. At length 5 the pivot is position 2, and signs are
+    reversed: it is attended when it *differs* (0.70) and avoided when it matches (0.06), where position 1 takes over
+    (0.46). The score of position 1 is the same in both classes; its weight is not."""
+    draw_training(run, flow, axes, until=2000, length=5)
+
+
+@ps.figure("Figure 4", ask.figure_4, flow_of("figure_4"), panels=(1, 3), size=SIZE)
+def figure_4(run, flow, axes):
+    r"""Even pairs at $\lambda = 10$, in log time because phase 1 is 1% of the run. The shapes of Figure 2, five times
+    slower: $t_2 = 3171$, loss 3.203 at 1000 and 0.074 at $10^4$, all strings right from $t = 958$. Almost everything
+    that the attention learns it learns in phase 2."""
+    draw_training(run, flow, axes, until=10_000, log=True)
+
+
+@ps.figure("Figure 5", ask.figure_5, flow_of("figure_5"), panels=(1, 3), size=SIZE)
+def figure_5(run, flow, axes):
+    r"""Even pairs at $\lambda = 18 = N^2/2$, in log time. Slower still: $t_2 = 5994$, loss 3.497 at 600 and 0.325 at
+    $10^4$, all strings right from $t = 1513$."""
+    draw_training(run, flow, axes, until=10_000, log=True)
+
+
+@ps.figure("Figure 6", ask.figure_6, flow_of("figure_6"), panels=(1, 3), size=SIZE)
+def figure_6(run, flow, axes):
+    r"""Even pairs by plain gradient descent, $\lambda = 2$: nearly Figure 2 without its first phase (loss 3.705 at 100,
+    0.365 at 1000, $t_2 = 597$, all strings right from 256 instead of 231). Nothing happens at $t = 100$, where the rates
+    would change: the two phases are not made by the schedule."""
+    draw_training(run, flow, axes, until=1000)
+
+
+@ps.figure(
+    "Figures 2 and 3, third panels, as scores", ask.figure_2, flow_of("figure_2"), ask.figure_3, flow_of("figure_3"),
+    panels=(1, 2), size=(5.6, 2.5),
+)  # fmt: skip
+def attention_scores(even, even_flow, parity, parity_flow, axes):
+    r"""The paper's captions say attention scores, its text attention weights; Figures 2 and 3 show weights, here are the
+    scores. Even pairs, length 3 (left): the pivot's score is 0.22 when it matches and $-0.27$ when it differs at $t_0$,
+    2.12 and $-2.00$ at 600. Parity, length 5 (right): the signs are reversed. The score of position 1 there is one
+    curve for both classes; it starts below zero, against Theorem 5.1."""
+    for run, flow, length, panel in ((even, even_flow, 3, axes[0]), (parity, parity_flow, 5, axes[1])):
+        t_2, spec = float(onset(run)), spec_of(run)
+        flow, until = panels.in_steps(flow), float(run.time[-1])
+        pivot = int(spec.pivots[length - 1])
+        names = {"score_match": (BLUE, rf"$p_{length}$, match"), "score_differ": (VERMILION, rf"$q_{length}$, differ")}
+        for name, (color, label) in names.items():
+            panels.over(run[name].sel(length=length), flow[name].sel(length=length), panel, color, label)
+        if pivot > 1:
+            first = {"length": length, "position": 1}
+            panels.over(run.score_other.sel(first), flow.score_other.sel(first), panel, GREEN, r"$m_{51}$, both")
+        times, forms = panels.early(run, lambda clock, s=spec, k=length: early_pivot_scores(s.pivots, clock)[:, k - 1])
+        panel.plot(times, forms, **panels.FORMULA)
+        panels.phases(run, [panel], t_2)
+        panel.set(xlabel="updates $t$", ylabel=f"attention score, $L = {length}$", xscale="log")
+        panel.set_xlim(10, until)
+        panels.legend(panel, "flow", "formula", loc="upper left")
+
+
+@ps.figure("Figure 2, in log time", ask.figure_2, flow_of("figure_2"), panels=(1, 3), size=(8.0, 2.8))
+def overview(run, flow, axes):
+    r"""Even pairs at $\lambda = 2$, with its two phases and the theory upon it: gradient flow (dashed) follows the loss,
+    the token scores and the attention throughout, and the closed forms $v_1 = \tau/4$ and
+    $v_\ell = -\tau^2/64\,\sum_{L\ge\ell} L^{-2}$ (dotted) are where they start from."""
+    t_2, spec = float(onset(run)), spec_of(run)
+    run, flow = run.sel(time=slice(1, None)), panels.in_steps(flow).sel(time=slice(1, None))
+    left, middle, right = axes
+    panels.over(run.loss, flow.loss, left, BLUE, "gradient descent")
+    for position, color in POSITIONS.items():
+        at = {"position": position}
+        size, label = abs(run.token_score.sel(at)), rf"$|v_{position}|$"
+        panels.over(size.where(size > 0), abs(flow.token_score.sel(at)), middle, color, label)
+    times, forms = panels.early(run, lambda clock: abs(early_token_scores(spec.size, clock)[:3]), until=20.0)
+    middle.plot(times, forms, **panels.FORMULA)
+    draw_attention(run, flow, right, 3, 1)
+    panels.phases(run, axes, t_2)
+    left.set(ylabel=r"loss $\mathcal{L}$", yscale="log", ylim=(0.06, 6))
+    middle.set(ylabel=r"size of token score", yscale="log", ylim=(2e-4, 30))
+    right.set(ylabel="attention to first token", ylim=(0, 0.85))
+    for panel in axes:
+        panel.set(xlabel="updates $t$", xscale="log")
+        panel.set_xlim(1, float(run.time[-1]))
+    panels.legend(left, "flow", loc="center left")
+    panels.legend(middle, "flow", "formula", loc="lower right")
+    panels.legend(right, loc="upper left")

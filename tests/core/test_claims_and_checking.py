@@ -1,0 +1,237 @@
+"""Claims are citations with evidence; the ledger carries every one of them out, whatever happens to the others."""
+
+from __future__ import annotations
+
+import numpy as np
+import phasescope as ps
+import pytest
+import toys
+import xarray as xr
+from phasescope import running
+from phasescope.checking import chosen_claims
+from phasescope.errors import PlanError, SpecError, StudyNotFound
+from phasescope.gathering import Evidence
+from phasescope.running import Lab
+from phasescope.store import Store
+
+HOLDS, FAILS, UNDECIDED = ps.Outcome.HOLDS, ps.Outcome.FAILS, ps.Outcome.UNDECIDED
+SHORT = {"steps": 6}
+evidence = ps.runs(toys.quadratic, **SHORT)
+
+
+def studied(*claims) -> ps.Study:
+    return ps.Study("toys", toys.Spec(), toys.ARMS, claims)
+
+
+def ledger(*claims, **how):
+    return ps.check(studied(*claims), **{"store": False} | how)
+
+
+@ps.claim("Lemma 1", evidence)
+def falls(run):
+    """The loss
+    falls."""
+    return ps.decreasing(run.loss)
+
+
+@ps.claim("Lemma 2", evidence, id="2-rises")
+def rises(run):
+    """The loss rises."""
+    return ps.increasing(run.loss)
+
+
+@ps.claim("Lemma 3", evidence)
+def breaks(run):
+    """This cannot be checked."""
+    raise ZeroDivisionError("division by zero")
+
+
+# --- claims ---------------------------------------------------------------------------------------------------------
+
+
+def test_plain_evidence_is_the_published_regime():
+    assert [r.name for r in falls.regimes] == ["published"]
+
+
+def test_a_claim_is_called_by_its_name_unless_it_has_an_id():
+    assert (falls.id, rises.id, rises.name) == ("falls", "2-rises", "rises")
+
+
+def test_the_docstring_is_the_statement_in_one_line():
+    assert falls.statement == "The loss falls."
+
+
+def test_a_claim_can_be_handed_made_up_evidence():
+    made_up = xr.Dataset({"loss": ("time", [1.0, 2.0])}, {"time": [0.0, 1.0]})
+    assert falls(made_up).outcome is FAILS
+
+
+def test_a_claim_that_gives_no_verdict_is_named():
+    vague = ps.claim("Lemma", evidence)(lambda run: True)
+    with pytest.raises(PlanError, match="returned bool, not a Verdict"):
+        vague(xr.Dataset())
+
+
+def test_a_regime_may_be_given_once():
+    with pytest.raises(PlanError, match="Theorem 1: each regime may be given once, got theory, theory"):
+        ps.claim("Theorem 1", ps.theory(evidence), ps.theory(evidence))
+
+
+def test_an_unusual_expectation_needs_a_reason():
+    with pytest.raises(PlanError, match="Theorem 1, beyond: an expected outcome other than `holds` needs a reason"):
+        ps.claim("Theorem 1", ps.beyond(evidence, expect=FAILS))
+
+
+# --- requests -------------------------------------------------------------------------------------------------------
+
+
+def test_requests_for_the_same_run_are_equal():
+    again = ps.runs(toys.quadratic, steps=6)
+    assert len({evidence, again, ps.runs(toys.quadratic, steps=7)}) == 2
+
+
+def test_a_sweep_knows_its_axes_from_its_changes():
+    request = ps.sweeps(toys.quadratic, eta=[0.1, 0.2], steps=6, start=np.array([1.0, 2.0]))
+    assert ([k for k, _ in request.axes], request.changes) == (["eta", "start"], (("steps", 6),))
+
+
+def test_a_table_is_asked_for_with_hashable_arguments():
+    assert len({ps.tables(len, sizes=[1, 2]), ps.tables(len, sizes=(1, 2))}) == 1
+
+
+# --- the ledger -----------------------------------------------------------------------------------------------------
+
+
+def test_every_claim_has_a_row_with_its_outcome():
+    assert [(row.claim, row.outcome) for row in ledger(falls, rises)] == [("falls", "holds"), ("2-rises", "fails")]
+
+
+def test_an_outcome_that_is_not_the_expected_one_is_a_surprise():
+    assert [row.claim for row in ledger(falls, rises).surprises] == ["2-rises"]
+
+
+def test_an_expected_failure_is_no_surprise():
+    wrong = ps.claim("Lemma", ps.beyond(evidence, expect=FAILS, because="it falls"))(rises.check)
+    assert ledger(wrong).surprises == []
+
+
+def test_a_check_that_cannot_be_carried_out_is_undecided_and_a_surprise():
+    [row] = ledger(breaks)
+    assert (row.outcome, row.surprising, "ZeroDivisionError: division by zero" in row.measured) == ("undecided", True, True)
+
+
+def test_a_check_that_breaks_is_a_surprise_even_where_undecided_is_expected():
+    unclear = ps.claim("Lemma", ps.beyond(evidence, expect=UNDECIDED, because="too short"))(breaks.check)
+    assert len(ledger(unclear).surprises) == 1
+
+
+def test_a_check_that_breaks_does_not_hide_the_others():
+    assert [row.outcome for row in ledger(breaks, falls)] == ["undecided", "holds"]
+
+
+def test_evidence_that_cannot_be_obtained_is_undecided():
+    lost = ps.claim("Lemma", ps.runs(toys.quadratic, eta=-1.0))(falls.check)
+    assert "eta must be above 0" in ledger(lost).rows[0].measured
+
+
+def test_claims_share_the_runs_they_ask_for(monkeypatch):
+    executed, execute = [], running.execute
+    monkeypatch.setattr(running, "execute", lambda *args: (executed.append(1), execute(*args))[1])
+    ledger(falls, rises, breaks)
+    assert len(executed) == 1
+
+
+def test_a_row_names_the_runs_it_rests_on(store):
+    [row] = ledger(falls, store=store)
+    assert row.runs == tuple(entry.id for entry in Store(store).entries())
+
+
+def test_a_run_that_diverged_is_evidence_too():
+    @ps.claim("Remark", ps.runs(toys.squaring, start=2.0))
+    def explodes(run):
+        """Squaring leaves the finite numbers."""
+        return ps.at_most(run.diverged_at, 10.0)
+
+    assert ledger(explodes).rows[0].outcome == "holds"
+
+
+def test_sweeps_and_tables_are_evidence_too():
+    @ps.claim("Remark", ps.sweeps(toys.quadratic, eta=[0.1, 0.2], **SHORT), ps.tables(xr.Dataset, attrs=None))
+    def two_rates(runs, table):
+        """Two rates were run."""
+        return ps.at_least(xr.DataArray(float(runs.sizes["eta"] + len(table))), 2.0)
+
+    assert ledger(two_rates).rows[0].outcome == "holds"
+
+
+@pytest.mark.parametrize(("full", "steps", "reduced"), [(False, 6.0, True), (True, 12.0, False)])
+def test_the_size_of_the_evidence_is_chosen_and_noted(full, steps, reduced):
+    @ps.claim("Remark", ps.sized(evidence, ps.runs(toys.quadratic, steps=12)))
+    def how_long(run):
+        """How long it ran."""
+        return ps.within(run.time[-1], steps, steps)
+
+    [row] = ledger(how_long, full=full)
+    assert (row.outcome, row.reduced) == ("holds", reduced)
+
+
+def test_a_ledger_is_plain_json():
+    [row] = ledger(falls).to_json()["rows"]
+    assert {"study", "claim", "regime", "outcome", "expected", "measured", "required", "where", "runs"} <= row.keys()
+
+
+def test_a_ledger_prints_itself():
+    assert "falls" in repr(ledger(falls))
+
+
+# --- choosing -------------------------------------------------------------------------------------------------------
+
+both = ps.claim("Lemma 4", ps.published(evidence), ps.theory(evidence))(falls.check)
+
+
+def test_one_regime_may_be_asked_for():
+    assert [row.regime for row in ledger(both, regime="theory")] == ["theory"]
+
+
+def test_one_claim_may_be_asked_for_by_id_or_name():
+    rows = [ledger(falls, rises, claim=name).rows for name in ("2-rises", "rises")]
+    assert [row.claim for [row] in rows] == ["2-rises", "2-rises"]
+
+
+def test_a_claim_of_one_study_may_be_asked_of_several():
+    other = ps.Study("other", toys.Spec(), toys.ARMS)
+    assert [row.study for row in ps.check(other, studied(falls), claim="falls", store=False)] == ["toys"]
+
+
+def test_an_unknown_claim_is_refused_with_the_nearest():
+    with pytest.raises(StudyNotFound, match='toys: no claim "fall".*Did you mean "falls"'):
+        ledger(falls, claim="fall")
+
+
+def test_an_unknown_regime_is_refused_with_the_nearest():
+    with pytest.raises(SpecError, match='there is no regime "teory".*Did you mean "theory"'):
+        ledger(falls, regime="teory")
+
+
+# --- the bill -------------------------------------------------------------------------------------------------------
+
+
+def test_the_bill_of_a_request_is_known_before_and_after(store):
+    wanted = Evidence(studied(falls), Lab(Store(store)))
+    before = wanted.missing(evidence)
+    wanted.get(evidence)
+    assert (before, wanted.missing(evidence)) == ((1, 1), (1, 0))
+
+
+def test_a_sweep_is_billed_by_its_blocks(store):
+    wanted = Evidence(studied(falls), Lab(Store(store)))
+    assert wanted.missing(ps.sweeps(toys.quadratic, eta=[0.1, 0.2], width=[1, 2, 3])) == (3, 3)
+
+
+def test_a_table_costs_nothing():
+    assert Evidence(studied(), Lab()).missing(ps.tables(len, x=1)) == (0, 0)
+
+
+def test_claims_are_chosen_in_the_order_of_the_paper():
+    chosen = chosen_claims(studied(rises, both), None, None)
+    assert [(c.id, r.name) for c, r in chosen] == [("2-rises", "published"), ("falls", "published"), ("falls", "theory")]

@@ -1,0 +1,119 @@
+"""Kill a run at any moment, as often as you like: it goes on, and ends with the bits of an unbroken one."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import slow
+from phasescope.engine import Job
+from phasescope.running import Lab, identity, obtain
+from phasescope.store import Store
+from toys import same_bits
+
+KILLS = 24
+
+
+def unbroken(seed: int):
+    return obtain(slow.study, Job(slow.wander, slow.study.spec, seed), Lab())[0]
+
+
+def checkpoints(store: Path) -> int:
+    return len(list(store.glob(".drafts/*/*/*/*.json")))
+
+
+def live_and_die(processes, store: Path, seed: int, chance: random.Random) -> bool:
+    """One life of a process; whether it was killed. It dies while it starts, or soon after it has saved something."""
+    process = processes.Process(target=slow.carry_on, args=(str(store), seed))
+    process.start()
+    if chance.random() < 0.25:
+        process.join(chance.uniform(0, 0.6))
+    else:
+        before, deadline = checkpoints(store), time.monotonic() + 60
+        while process.is_alive() and checkpoints(store) == before and time.monotonic() < deadline:
+            process.join(0.005)
+        process.join(chance.uniform(0, 0.15))
+    process.kill()
+    process.join()
+    return process.exitcode == -signal.SIGKILL
+
+
+@pytest.fixture(scope="module")
+def survivors(tmp_path_factory):
+    """A store whose runs were killed again and again until they were done; and how many kills it took."""
+    processes = multiprocessing.get_context("forkserver")
+    processes.set_forkserver_preload(["phasescope.running", "phasescope.odes", "zarr"])
+    store, chance, kills, seed = tmp_path_factory.mktemp("crash") / "store", random.Random(2024), 0, 0
+    while kills < KILLS:
+        while live_and_die(processes, store, seed, chance):
+            kills += 1
+        seed += 1
+    return store, seed, kills
+
+
+def test_a_run_that_was_killed_again_and_again_ends_as_an_unbroken_one(survivors):
+    store, seeds, kills = survivors
+    runs = {entry.seed: Store(store).load(entry) for entry in Store(store).entries()}
+    same = {seed: same_bits(runs[seed], unbroken(seed)) for seed in range(seeds)}
+    assert (kills >= 20, same) == (True, dict.fromkeys(range(seeds), True))
+
+
+def test_kills_leave_no_damage(survivors):
+    found = Store(survivors[0]).repair()
+    assert (found.checked, found.damaged) == (survivors[1], [])
+
+
+def test_kills_leave_no_unfinished_run_behind_the_finished_ones(survivors):
+    assert Store(survivors[0]).unfinished() == []
+
+
+# --- Ctrl-C ---------------------------------------------------------------------------------------------------------
+
+TELLING = """
+import sys
+from phasescope import cli, running
+part = running._part
+def told(chunk):
+    print("piece", flush=True)
+    return part(chunk)
+running._part = told
+sys.argv = ["phasescope", *sys.argv[1:]]
+cli.main()
+"""
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory):
+    """`phasescope run`, and Ctrl-C after a few pieces: the store, the exit code, and what was said."""
+    store = tmp_path_factory.mktemp("stopped") / "store"
+    command = [sys.executable, "-c", TELLING, "run", slow.__file__, "wander", "steps=3000000", "--store", str(store)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for _ in range(4):
+        process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    return store, process.returncode, said
+
+
+def test_ctrl_c_says_in_one_line_that_nothing_is_lost(stopped):
+    assert stopped[1:] == (130, "Stopped. What was done is kept; the same command goes on from there.\n")
+
+
+def test_ctrl_c_leaves_a_run_that_can_be_listed(stopped):
+    command = [sys.executable, "-c", TELLING, "runs", "--json", "--store", str(stopped[0])]
+    [row] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["runs"]
+    assert (row["status"], row["position"]["local"] > 0) == ("unfinished", True)
+
+
+def test_ctrl_c_leaves_a_run_that_goes_on(stopped):
+    job = Job(slow.wander, slow.study.spec.replace(steps=3_000_000))
+    with Store(stopped[0]).draft(identity(slow.study, job)) as draft:
+        left = draft.resume()
+    assert 0 < left.position["local"] < 3_000_000
