@@ -143,6 +143,13 @@ def compare(table: Table, section: str, name: str, found: dict[int, Any], refere
         raise SystemExit(f"{name} does not follow the same trajectory: {gap:.3g}; its speed means nothing.")
 
 
+def ratio(
+    table: Table, section: str, name: str, slow: Timing, fast: Timing, scale: float, wanted: float | None = None
+) -> None:
+    """How many times faster, in wall time; the same in CPU time tells whether the core was shared meanwhile."""
+    table.add(section, name, scale * slow.wall / fast.wall, "x", wanted, f"CPU time: {scale * slow.cpu / fast.cpu:.4g}")
+
+
 def torch_or_exit():
     """The eager loop, if torch is there."""
     try:
@@ -195,7 +202,8 @@ def single(table: Table, quick: bool) -> None:
     jobs = {arm: engine_job(arm, steps) for arm in paths}
     contestants: dict[str, Callable[[], Any]] = {style: eager(style) for style in torch_loop.STYLES}
     contestants |= {arm: (lambda job=job: execute(job)) for arm, job in jobs.items()}
-    contestants |= {"C": (lambda loop=loop: loop(LAM, ETA, steps, SWITCH, at, True)) for loop in loops.values()}
+    if loops:
+        contestants["C"] = lambda: loops[1](LAM, ETA, steps, SWITCH, at, True)
     best = take_turns(contestants, 3 if quick else 6)
 
     scale = steps / TORCH_SAMPLE
@@ -204,17 +212,16 @@ def single(table: Table, quick: bool) -> None:
         table.add("single", f"torch eager, {style}", 1e6 * best[style].wall / TORCH_SAMPLE, "us/step", note=note)
     style = min(torch_loop.STYLES, key=lambda s: best[s].wall)
     base = scale * best[style].wall
-    for arm in ("exhaustive", "symmetric", *(["C"] if loops else [])):
-        table.add(
-            "single",
-            f"{arm}, warm",
-            1e6 * best[arm].wall / steps,
-            "us/step",
-            note=f"CPU {1e6 * best[arm].cpu / steps:.3g}",
-        )
+    for arm in ("exhaustive", "symmetric"):
+        table.add("single", f"{arm}, warm", 1e6 * best[arm].wall / steps, "us/step")
+    if loops:
+        table.add("single", "C, the reduced system, loss every step", 1e6 * best["C"].wall / steps, "us/step")
     for arm, least in (("exhaustive", 50), ("symmetric", 800)):
-        table.add("single", f"{arm} against torch {style} (the fastest)", base / best[arm].wall, "x", least)
-        table.add("single", f"{arm} against torch einsum", scale * best["einsum"].wall / best[arm].wall, "x")
+        for rival in torch_loop.STYLES:
+            words, wanted = (" (the fastest)", least) if rival == style else ("", None)
+            ratio(table, "single", f"{arm} against torch {rival}{words}", best[rival], best[arm], scale, wanted)
+    if loops:
+        ratio(table, "single", "C against symmetric (what is left)", best["symmetric"], best["C"], 1.0)
     for arm, seconds in firsts.items():
         table.add("single", f"{arm}: compile and first run", seconds, "s")
         table.add("single", f"{arm}: eager loop / (compile and run)", base / seconds, "x", 1)
@@ -289,26 +296,28 @@ def lanes(table: Table, quick: bool) -> None:
         contestants["C"] = lambda: loops[quickest](lam, eta, steps, SWITCH, at)
         contestants["C always"] = lambda: loops[quickest](lam, eta, steps, SWITCH, at, True)
     best = take_turns(contestants, 2)
-    per = {name: 1e6 * t.wall / steps / runs for name, t in best.items()} | {
-        "torch": 1e6 * best["torch"].wall / TORCH_SAMPLE
-    }
-    table.add("lanes", f"torch eager, {style}", per["torch"], "us/step")
-    table.add("lanes", f"symmetric, {runs} runs in blocks of 64", per["symmetric"], "us/run-step",
-              note=f"CPU {1e6 * best['symmetric'].cpu / steps / runs:.3g}; {best['symmetric'].wall:.1f} s in all")  # fmt: skip
-    table.add("lanes", f"symmetric against torch {style} (the fastest)", per["torch"] / per["symmetric"], "x", 5000)
+    scale = runs * steps / TORCH_SAMPLE
+    per_step = lambda name: 1e6 * best[name].wall / steps / runs
+    seconds = f"{best['symmetric'].wall:.1f} s in all"
+    table.add("lanes", f"torch eager, {style}", 1e6 * best["torch"].wall / TORCH_SAMPLE, "us/step")
+    table.add("lanes", f"symmetric, {runs} runs in blocks of 64", per_step("symmetric"), "us/run-step", note=seconds)
+    ratio(table, "lanes", f"symmetric against torch {style} (fastest)", best["torch"], best["symmetric"], scale, 5000)
     if loops:
-        table.add("lanes", f"C, {runs} runs in blocks of {quickest}, same records", per["C"], "us/run-step")
-        table.add("lanes", f"C, {runs} runs in blocks of {quickest}, loss every step", per["C always"], "us/run-step")
-        table.add("lanes", "C / symmetric, same records", per["C"] / per["symmetric"], "x", 1)
-        table.add("lanes", "C with the loss every step / symmetric", per["C always"] / per["symmetric"], "x")
+        table.add("lanes", f"C, {runs} runs in blocks of {quickest}, same records", per_step("C"), "us/run-step")
+        table.add(
+            "lanes", f"C, {runs} runs in blocks of {quickest}, loss every step", per_step("C always"), "us/run-step"
+        )
+        ratio(table, "lanes", "symmetric against C, same records", best["C"], best["symmetric"], 1.0, 1)
+        ratio(table, "lanes", "symmetric against C with the loss every step", best["C always"], best["symmetric"], 1.0)
 
 
 def scaling(table: Table, quick: bool) -> None:
-    """Cost of a step against the longest string N: N^2 for `symmetric`, N 2^N for `exhaustive`."""
+    """Cost of a step (CPU time) against the longest string N: N^2 for `symmetric`, N 2^N for `exhaustive`."""
     import numpy as np
 
     table.title("Cost of a step against the longest string N")
-    sizes = {"symmetric": (4, 8, 16, 32, 64, 128, 256, *(() if quick else (512, 1024))), "exhaustive": (4, 6, 8, 10)}
+    large = (256,) if quick else (181, 256, 362, 512, 724, 1024)
+    sizes = {"symmetric": (4, 8, 16, 32, 64, 128, *large), "exhaustive": (4, 6, 8, 10)}
     cost: dict[str, list[float]] = {}
     for arm, lengths in sizes.items():
         cost[arm] = []
@@ -318,7 +327,7 @@ def scaling(table: Table, quick: bool) -> None:
             advance(8)
             count = int(np.clip(8 * 0.25 / (time.perf_counter() - began), 4, 100_000))  # about a quarter of a second
             turns = take_turns({"few": lambda: advance(count), "many": lambda: advance(2 * count)}, 3)  # noqa: B023
-            cost[arm].append((turns["many"].wall - turns["few"].wall) / count)
+            cost[arm].append((turns["many"].cpu - turns["few"].cpu) / count)
             table.add("scaling", f"{arm}, N = {n}", 1e6 * cost[arm][-1], "us/step")
     for arm, floor, law in (("symmetric", 64 if quick else 128, "N"), ("exhaustive", 4, "N 2^N")):
         x = np.array([n * 2.0**n if "2" in law else n for n in sizes[arm]])
@@ -376,16 +385,13 @@ def startup(table: Table, quick: bool) -> None:
             heavy = run(*words, imports=True)
             table.add("startup", f"phasescope {name}: heavy packages imported", len(heavy), "", -0.5, " ".join(heavy))
         common = ("run", "regular_language", "symmetric")
-        for name, more in {
-            "first run (compiles)": (), "second run, another eta": ("eta=0.07",), "third run, other steps": ("steps=3000",)
-        }.items():  # fmt: skip
+        runs = {"first": (), "second, another eta": ("eta=0.07",), "third, other steps": ("steps=3000",)}
+        for name, more in runs.items():
             before, began = _programs(folder), time.perf_counter()
             run(*common, *more)
             seconds, fresh = time.perf_counter() - began, len(_programs(folder) - before)
-            table.add("startup", f"phasescope run: {name}", seconds, "s")
-            table.add(
-                "startup", f"phasescope run: programs compiled by the {name}", fresh, "", None if not more else -0.5
-            )
+            table.add("startup", f"phasescope run, {name}", seconds, "s")
+            table.add("startup", f"phasescope run, {name}: programs compiled", fresh, "", None if not more else -0.5)
 
 
 def _phasescope(folder: str, *words: str, imports: bool = False) -> list[str]:
