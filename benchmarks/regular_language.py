@@ -323,17 +323,19 @@ def scaling(table: Table, quick: bool) -> None:
         cost[arm] = []
         for n in lengths:
             advance = _advancer(arm, n)
-            began = time.perf_counter()
-            advance(8)
-            count = int(np.clip(8 * 0.25 / (time.perf_counter() - began), 4, 100_000))  # about a quarter of a second
-            turns = take_turns({"few": lambda: advance(count), "many": lambda: advance(2 * count)}, 3)  # noqa: B023
-            cost[arm].append((turns["many"].cpu - turns["few"].cpu) / count)
+            seconds = lambda steps, rounds=3: take_turns({"": lambda: advance(steps)}, rounds)[""].cpu  # noqa: B023
+            call = seconds(8)  # a call fills all its records, so it costs something without any step
+            guess = max((seconds(72) - call) / 64, 1e-7)
+            count = int(np.clip(0.4 / guess, 64, 400_000))
+            cost[arm].append((seconds(count) - call) / (count - 8))
             table.add("scaling", f"{arm}, N = {n}", 1e6 * cost[arm][-1], "us/step")
-    for arm, floor, law in (("symmetric", 64 if quick else 128, "N"), ("exhaustive", 4, "N 2^N")):
-        x = np.array([n * 2.0**n if "2" in law else n for n in sizes[arm]])
-        keep = np.array(sizes[arm]) >= floor
+    fits = [("symmetric", 64, 256)] if quick else [("symmetric", 128, 1024), ("symmetric", 128, 512)]
+    for arm, low, high in [*fits, ("exhaustive", 4, 10)]:
+        x = np.array([n * 2.0**n if arm == "exhaustive" else n for n in sizes[arm]])
+        keep = [low <= n <= high for n in sizes[arm]]
         slope, error = _slope(np.log(x[keep]), np.log(np.array(cost[arm])[keep]))
-        table.add("scaling", f"{arm}: exponent of {law}, for N >= {floor}", slope, "", note=f"+- {error:.2g}")
+        law = "N 2^N" if arm == "exhaustive" else "N"
+        table.add("scaling", f"{arm}: exponent of {law}, {low} <= N <= {high}", slope, "", note=f"+- {error:.2g} (95%)")
 
 
 def _advancer(arm: str, length: int) -> Callable[[int], Any]:

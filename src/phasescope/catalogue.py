@@ -93,10 +93,10 @@ def source_folder(point: EntryPoint) -> Path | None:
 
 def sources_digest(folder: Path) -> str:
     """SHA-256 over the study's sources."""
-    files = sorted(folder.glob("*.py")) if folder.is_dir() else [folder]
+    files = sorted(folder.rglob("*.py")) if folder.is_dir() else [folder]
     digest = hashlib.sha256()
     for path in files:
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+        digest.update(path.relative_to(folder.parent).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 
 

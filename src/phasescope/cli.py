@@ -105,7 +105,7 @@ def sweep(
     with _executor(cluster) as executor:
         ds, ids = sweep_in(chosen, chosen.arm(arm), layout, place, executor)
     lost = int((ds["diverged_at"].notnull()).sum())
-    summary = {"runs": ids, "dims": {str(k): v for k, v in ds.sizes.items()}, "diverged": lost, **costs}
+    summary = {**costs, "ids": ids, "dims": {str(k): v for k, v in ds.sizes.items()}, "diverged": lost}
     _print_json(summary) if as_json else show_sweep(summary, ds)
 
 

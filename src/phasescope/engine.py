@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, PyTree
 
 from .dynamics import State
 from .errors import PlanError
@@ -37,6 +37,7 @@ from .spec import Spec
 
 PRNG = "threefry2x32"
 TARGET_SECONDS = 0.5  # what one call of the compiled program should take
+RECORD_BYTES = 2**25  # of records that one call may bring back
 FIRST_BUDGET = 16  # steps of the first call, before its speed is known
 
 
@@ -140,9 +141,11 @@ def _execute(job: Job, start: tuple[Position, Sequence[np.ndarray]] | None) -> I
         state, *out = begin_run_jit(job.arm, lanes, spec, key)
         position, done = Position(), nobody
         seen, sound = jax.device_get(out)
+        room = spans_per_call(seen)
         yield Chunk(position, 0, np.zeros(1), _rows(seen), sound[None], state, done, 0.0, sound=bool(sound.any()))
     else:
         position, (state, done) = start[0], unflatten(job, *start)
+        room = spans_per_call(eqx.filter_eval_shape(begin_run, job.arm, lanes, spec, key)[1])
     while position.stage < len(plan.stages):
         index, stage = position.stage, plan.stages[position.stage]
         if position.local == 0:
@@ -151,13 +154,13 @@ def _execute(job: Job, start: tuple[Position, Sequence[np.ndarray]] | None) -> I
         if not times.size:
             position = dataclasses.replace(position, stage=index + 1)
         while position.stage == index:
-            starts, stops, kept = spans(times, position.local, stage.dynamics.divisible, budget or FIRST_BUDGET)
+            starts, stops, kept = spans(times, position.local, stage.dynamics.divisible, budget or FIRST_BUDGET, room)
             asks = np.isin(stops, stage.lay_out())
             clock = time.perf_counter()
             state, done, out = advance_stage_jit(job.arm, index, lanes, spec, key, state, done, starts, stops, asks)
             seen, dones, finite = jax.device_get(out)
-            done_now = (stops - starts).sum() if stage.dynamics.divisible else (stops > starts).sum()
-            budget = _next_budget(budget, int(done_now), time.perf_counter() - clock)
+            work = (stops - starts).sum() if stage.dynamics.divisible else (stops > starts).sum()
+            budget = _next_budget(budget, int(work), time.perf_counter() - clock)
             # `until` may have ended the stage for everybody: what follows in this call is padding.
             over = np.flatnonzero(dones.reshape(len(dones), -1).all(axis=1))
             last = over[0] if over.size else np.flatnonzero(stops > starts)[-1]
@@ -196,22 +199,30 @@ def record_times(stage: Stage, offset: float, at: Sequence[float] | None) -> np.
     return np.union1d(local, own).astype(times.dtype)
 
 
-def spans(times: np.ndarray, local: float, divisible: bool, budget: int) -> tuple[np.ndarray, np.ndarray, list[int]]:
+def spans_per_call(seen: PyTree) -> int:
+    """How many record times one call covers: 64, or fewer if their records would be large (they come back whole)."""
+    size = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(seen))
+    return max(1, min(SPANS, RECORD_BYTES // max(size, 1)))
+
+
+def spans(
+    times: np.ndarray, local: float, divisible: bool, budget: int, room: int = SPANS
+) -> tuple[np.ndarray, np.ndarray, list[int]]:
     """The next spans to advance over, padded to a fixed number; which of them end at a record time."""
     starts, stops, kept, left = [], [], [], budget
     for target in times[times > local]:
-        while local < target and left > 0 and len(starts) < SPANS:
+        while local < target and left > 0 and len(starts) < room:
             stop = min(target, local + left) if divisible else target
             left -= int(stop - local) if divisible else 1
             starts.append(local)
             stops.append(stop)
             local = stop
-        if local < target or left <= 0 or len(starts) == SPANS:
+        if local < target or left <= 0 or len(starts) == room:
             if stops and stops[-1] == target:
                 kept.append(len(stops) - 1)
             break
         kept.append(len(stops) - 1)
-    pad = [stops[-1]] * (SPANS - len(starts))
+    pad = [stops[-1]] * (room - len(starts))
     return np.array(starts + pad, times.dtype), np.array(stops + pad, times.dtype), kept
 
 
@@ -278,10 +289,11 @@ def _next_budget(budget: int | None, work: int, seconds: float) -> int:
 
     A slow first call is mostly compilation and says nothing; a fast one was compiled before.
     """
-    if seconds < TARGET_SECONDS / 4:
-        return max(budget or FIRST_BUDGET, min(int(work * TARGET_SECONDS / max(seconds, 1e-6)), 2**40))
-    if budget is None:
+    if budget is None and seconds > TARGET_SECONDS / 4:
         return FIRST_BUDGET
+    if seconds < TARGET_SECONDS / 2:
+        return max(budget or FIRST_BUDGET, min(int(work * TARGET_SECONDS / max(seconds, 1e-6)), 2**40))
+    budget = budget or FIRST_BUDGET
     return max(1, budget // 2) if seconds > 2 * TARGET_SECONDS else budget
 
 

@@ -78,8 +78,8 @@ def show_sweep(summary: dict[str, Any], ds: Any) -> None:
 
 def check_bill(studies: Any, lab: Any, claim: str | None, regime: str | None, full: bool) -> list[dict[str, Any]]:
     """For each study: runs that its claims need, runs that the store lacks, seconds that the missing ones may take."""
-    from .checking import chosen_claims
-    from .gathering import Evidence, knowing
+    from .checking import chosen_claims, knowing
+    from .gathering import Evidence
 
     rows = []
     for study in knowing(studies, claim):

@@ -110,9 +110,13 @@ def inspect_state(arm: Arm, lanes: bool, spec: Spec, key: Array, state: State) -
     return _each(look, lanes, spec, key, state)
 
 
-begin_run_jit = eqx.filter_jit(begin_run)
-enter_stage_jit = eqx.filter_jit(enter_stage)
-advance_stage_jit = eqx.filter_jit(advance_stage)
+# What runs once is compiled quickly; what runs a million times may use the whole width of a CPU's vector units.
+ONCE = {"xla_backend_optimization_level": 0}
+OFTEN = {"xla_cpu_prefer_vector_width": 512}
+
+begin_run_jit = eqx.filter_jit(begin_run, compiler_options=ONCE)
+enter_stage_jit = eqx.filter_jit(enter_stage, compiler_options=ONCE)
+advance_stage_jit = eqx.filter_jit(advance_stage, compiler_options=OFTEN)
 inspect_state_jit = eqx.filter_jit(inspect_state)
 
 

@@ -21,7 +21,7 @@ from .plan import Arm
 from .spec import Spec, Value
 
 # Rooms of a study that cannot change the digits of a run.
-VERDICT_ROOMS = {"__init__.py", "claims.py", "figures.py", "phases.py"}
+VERDICT_ROOMS = {"__init__", "claims", "figures", "phases"}
 # Rooms of the core that can.
 ENGINE_ROOMS = ("dynamics.py", "odes.py", "programs.py", "engine.py", "plan.py", "observables.py")
 T = TypeVar("T")
@@ -146,6 +146,10 @@ def _rooms(arm: Arm) -> list[Path]:
         return []
     if not file.is_file():
         return []
-    if not (file.parent / "__init__.py").exists():
+    house = file.parent
+    if not (house / "__init__.py").exists():
         return [file]
-    return sorted(p for p in file.parent.glob("*.py") if p.name not in VERDICT_ROOMS or p == file)
+    while (house.parent / "__init__.py").exists():  # an arm may live in a wing and use what is in the house
+        house = house.parent
+    matters = lambda path: path.relative_to(house).parts[0].removesuffix(".py") not in VERDICT_ROOMS
+    return sorted(path for path in house.rglob("*.py") if matters(path) or path == file)

@@ -119,10 +119,14 @@ def _claim(claim: Claim) -> Iterator[str]:
         yield f"claim {claim.id} cites nothing"
     if not claim.statement:
         yield f"claim {claim.id} has no docstring, which is its statement"
+    parameters = inspect.signature(claim.check).parameters.values()
+    named = sum(p.kind != inspect.Parameter.VAR_POSITIONAL for p in parameters)
+    any_number = named < len(parameters)  # `*runs`: one or more
     for regime in claim.regimes:
-        wanted, given = len(inspect.signature(claim.check).parameters), len(regime.evidence)
-        if wanted != given:
-            yield f"claim {claim.id}, {regime.name}: the check takes {wanted} datasets, the evidence gives {given}"
+        given, wanted = len(regime.evidence), max(named, 1) if any_number else named
+        if given < wanted or (given > wanted and not any_number):
+            wants = f"{wanted} or more" if any_number else wanted
+            yield f"claim {claim.id}, {regime.name}: the check takes {wants} datasets, the evidence gives {given}"
 
 
 def _figure(figure: Figure) -> Iterator[str]:

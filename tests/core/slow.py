@@ -2,8 +2,9 @@
 
 import jax.numpy as jnp
 import jax.random as jr
-import phasescope as ps
 from jaxtyping import Array, Float
+
+import phasescope as ps
 
 
 class Spec(ps.Spec):

@@ -7,6 +7,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 import toys
+
 from phasescope import catalogue
 from phasescope.discovery import installed
 from phasescope.study import find
@@ -109,6 +110,15 @@ def test_the_digest_follows_every_edit(tmp_path):
     before = catalogue.sources_digest(tmp_path / "digested.py")
     written(tmp_path, name="digested", eta=0.2, paper="First")
     assert catalogue.sources_digest(tmp_path / "digested.py") != before
+
+
+def test_the_digest_of_a_package_follows_edits_in_its_wings(tmp_path):
+    wing = tmp_path / "claims"
+    wing.mkdir()
+    (wing / "one.py").write_text("1")
+    before = catalogue.sources_digest(tmp_path)
+    (wing / "one.py").write_text("2")
+    assert catalogue.sources_digest(tmp_path) != before
 
 
 def test_the_sources_of_a_package_are_its_folder():

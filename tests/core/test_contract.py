@@ -4,11 +4,12 @@ import dataclasses
 
 import jax.numpy as jnp
 import numpy as np
-import phasescope as ps
 import pytest
 import toys
 import xarray as xr
 from jaxtyping import Array, Float
+
+import phasescope as ps
 from phasescope.testing import check_study, constant_like, noise_like
 
 quick = ps.runs(toys.quadratic, preset="tiny")

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import pytest
 import slow
+from toys import same_bits
+
 from phasescope.engine import Job
 from phasescope.running import Lab, identity, obtain
 from phasescope.store import Store
-from toys import same_bits
 
 KILLS = 24
 

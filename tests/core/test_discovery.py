@@ -6,9 +6,10 @@ import importlib.metadata
 from importlib.metadata import EntryPoint
 from types import SimpleNamespace
 
-import phasescope as ps
 import pytest
 import toys
+
+import phasescope as ps
 from phasescope import study as studies
 from phasescope.discovery import GROUP, installed
 from phasescope.errors import StudyNotFound
@@ -58,7 +59,7 @@ def test_what_is_a_study_already_passes_through():
 
 
 def test_an_unknown_study_is_answered_with_the_nearest():
-    with pytest.raises(StudyNotFound, match='there is no study "linear_mods".*Did you mean "linear_modes"'):
+    with pytest.raises(StudyNotFound, match=r'there is no study "linear_mods".*Did you mean "linear_modes"'):
         find("linear_mods")
 
 

@@ -9,12 +9,13 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import optax
-import phasescope as ps
 import pytest
 import toys
+from scipy.integrate import solve_ivp
+
+import phasescope as ps
 from phasescope.dynamics import is_finite
 from phasescope.engine import exact_numbers
-from scipy.integrate import solve_ivp
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import phasescope as ps
 import pytest
+
+import phasescope as ps
 
 STUB = Path(ps.__file__).with_name("__init__.pyi").read_text()
 NAMES = [line.rpartition(" as ")[2] for line in STUB.splitlines()]

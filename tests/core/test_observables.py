@@ -1,9 +1,10 @@
 """The annotation of an observable is the schema of the dataset."""
 
 import numpy as np
-import phasescope as ps
 import pytest
 from jaxtyping import Array, Float
+
+import phasescope as ps
 from phasescope.errors import PlanError
 from phasescope.observables import axes, stage_names, to_dataset
 
@@ -28,7 +29,7 @@ def test_axes_are_read_off_the_annotations():
 
 
 def test_a_field_without_a_shape_is_named():
-    with pytest.raises(PlanError, match="Shapeless.loss has no shape"):
+    with pytest.raises(PlanError, match=r"Shapeless\.loss has no shape"):
         axes(Shapeless)
 
 
@@ -58,7 +59,7 @@ def test_lanes_come_before_time():
 
 
 def test_records_that_do_not_fit_the_annotation_are_named():
-    with pytest.raises(PlanError, match=r'observable "attention" is declared with axes \(\'query\', \'key\'\).* with 1'):
+    with pytest.raises(PlanError, match=r'observable "attention" is declared with axes .*query.*key.* with 1'):
         dataset(attention=np.zeros((3, 2)))
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import random
+import sys
 
 import jax.numpy as jnp
 import numpy as np
-import phasescope as ps
 import pytest
 import toys
+
+import phasescope as ps
 from phasescope import engine, running
 from phasescope.engine import Job
 from phasescope.errors import PlanError, RunDiverged, SpecError, StudyNotFound
@@ -325,3 +328,25 @@ def test_an_arm_of_a_file_is_known_by_its_file(tmp_path):
         )
         digests.append(source_digest(find(str(path)).arm("arm")))
     assert digests[0] != digests[1]
+
+
+@pytest.fixture
+def house(tmp_path, monkeypatch):
+    """A study as a package: its arm lives in a wing, and uses the model of the house."""
+    rooms = {"__init__.py": "", "model.py": "RATE = 1", "claims/one.py": "", "arms/__init__.py": ""}
+    rooms["arms/descent.py"] = "from ..model import RATE\ndef descent(spec): return RATE\n"
+    for room, text in rooms.items():
+        (tmp_path / "house_of_arms" / room).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "house_of_arms" / room).write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield tmp_path / "house_of_arms"
+    for name in [name for name in sys.modules if name.startswith("house_of_arms")]:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize(("room", "matters"), [("model.py", True), ("arms/descent.py", True), ("claims/one.py", False)])
+def test_an_edit_is_another_run_if_it_can_change_the_digits(house, room, matters):
+    arm = importlib.import_module("house_of_arms.arms.descent").descent
+    before = source_digest(arm)
+    (house / room).write_text((house / room).read_text() + "\n# edited")
+    assert (source_digest(arm) != before) is matters

@@ -8,10 +8,11 @@ import string
 
 import jax
 import numpy as np
-import phasescope as ps
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import phasescope as ps
 from phasescope.errors import SpecError
 from phasescope.spec import field_types, float_fields, parse, parse_value
 
@@ -91,7 +92,7 @@ def test_an_integer_below_its_bound_is_refused(length):
 @LIGHT
 @given(st.floats(max_value=0, allow_infinity=False) | st.floats(10, exclude_min=True, allow_infinity=False))
 def test_a_float_outside_its_range_is_refused(eta):
-    with pytest.raises(SpecError, match="eta must be (above 0|at most 10), got eta="):
+    with pytest.raises(SpecError, match=r"eta must be (above 0|at most 10), got eta="):
         Numbers(eta=eta)
 
 
@@ -116,7 +117,7 @@ def test_any_text_is_a_value_or_a_spec_error(text):
 
 
 def test_the_error_for_an_unknown_field_suggests_the_nearest():
-    with pytest.raises(SpecError, match='Did you mean "length"?'):
+    with pytest.raises(SpecError, match='Did you mean "length"'):
         Numbers().replace(lenght=3)
 
 
@@ -150,7 +151,7 @@ def test_infinity_is_a_number_where_the_field_says_so():
 
 
 def test_a_word_outside_its_choices_is_refused_with_the_nearest():
-    with pytest.raises(SpecError, match='task="party" is not one of its values. .*Did you mean "parity"?'):
+    with pytest.raises(SpecError, match=r'task="party" is not one of its values\. .*Did you mean "parity"'):
         Numbers(task="party")
 
 
@@ -215,7 +216,7 @@ def test_a_field_of_any_other_type_is_refused():
     class Wrong(ps.Spec):
         sizes: tuple = ()
 
-    with pytest.raises(SpecError, match="Wrong.sizes: a field is a bool, int, float or str"):
+    with pytest.raises(SpecError, match=r"Wrong\.sizes: a field is a bool, int, float or str"):
         Wrong()
 
 

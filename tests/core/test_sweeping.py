@@ -8,9 +8,10 @@ import pickle
 
 import numpy as np
 import optax
-import phasescope as ps
 import pytest
 import toys
+
+import phasescope as ps
 from phasescope import running
 from phasescope.errors import PlanError, SpecError
 from phasescope.running import Lab

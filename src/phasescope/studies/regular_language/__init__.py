@@ -3,6 +3,7 @@
 import phasescope as ps
 
 from .claims import claims
+from .figures import figures
 from .spec import default, presets
 from .theory import frozen, log_flow
 from .training import exhaustive, handover, symmetric
@@ -17,4 +18,5 @@ study = ps.Study(
     presets=presets,
     arms=(exhaustive, symmetric, log_flow, frozen, handover),
     claims=claims,
+    figures=figures,
 )

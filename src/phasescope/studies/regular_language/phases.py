@@ -8,8 +8,11 @@ import numpy as np
 import xarray as xr
 
 import phasescope as ps
+from phasescope import Outcome
 
 from .spec import Spec
+
+FLOWS = ("log_flow", "frozen")  # the arms whose time is tau
 
 
 def spec_of(ds: xr.Dataset) -> Spec:
@@ -19,7 +22,7 @@ def spec_of(ds: xr.Dataset) -> Spec:
 
 def training_time(ds: xr.Dataset) -> xr.DataArray:
     r"""$\tau = \eta t$; flow arms record it already."""
-    return ds.time if ds.attrs["arm"] in ("log_flow", "frozen") else ds.time * spec_of(ds).eta
+    return ds.time if ds.attrs["arm"] in FLOWS else ds.time * spec_of(ds).eta
 
 
 def phase_1(ds: xr.Dataset) -> xr.Dataset:
@@ -30,6 +33,23 @@ def phase_1(ds: xr.Dataset) -> xr.Dataset:
 def phase_2(ds: xr.Dataset) -> xr.Dataset:
     """The records after phase 1, its end included."""
     return ds.isel(time=np.flatnonzero((ds.stage == 1) | (ds.time == float(ds.time[ds.stage == 0][-1]))))
+
+
+def ran_to_the_end(*runs: xr.Dataset) -> ps.Verdict:
+    """Undecided if a run broke off: what it would have shown later is unknown."""
+    for run in runs:
+        spec, last = spec_of(run), float(run.time[-1])
+        flows = run.attrs["arm"] in FLOWS
+        end = spec.horizon if flows and spec.horizon is not None else spec.steps * (spec.eta if flows else 1)
+        if not last >= end * (1 - 1e-9):
+            return ps.undecided(f"the run stops at {last:.6g} of {end:.6g}", "a run to the end")
+    return ps.Verdict(Outcome.HOLDS, "", "")
+
+
+def becomes_right(accuracy: xr.DataArray, what: str) -> ps.Verdict:
+    """Wrong somewhere at the first record, right everywhere at the last: what was always right was not learned."""
+    start, end = accuracy.isel(time=0), accuracy.isel(time=-1)
+    return ps.within(end, 1.0, 1.0, f"{what} at the end") & ps.at_most(start.min(), 0.999, f"{what} at the start")
 
 
 def onset(ds: xr.Dataset) -> xr.DataArray:

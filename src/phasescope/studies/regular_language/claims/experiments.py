@@ -8,7 +8,7 @@ import xarray as xr
 import phasescope as ps
 from phasescope import Outcome, beyond, claim, published
 
-from ..phases import learned, learned_by_length, onset
+from ..phases import becomes_right, learned, learned_by_length, onset, ran_to_the_end
 from . import requests as ask
 
 
@@ -99,10 +99,13 @@ def even_pairs_model_computes_parity(run):
     is solved at length L; for all L from 2 to N from t = 400 on."""
     lengths = np.arange(2, run.sizes["length"] + 1)
     solved = (run.accuracy_by_length.sel(length=lengths) == 1).rename(length="input_length")
-    parity = run.cot_accuracy.sel(input_length=lengths) == 1
-    return ps.throughout(solved == parity, what="parity solved exactly where even pairs is") & ps.within(
-        run.cot_accuracy.sel(input_length=lengths, time=slice(400, None)), 1.0, 1.0, "parity accuracy"
-    )
+    accuracy = run.cot_accuracy.sel(input_length=lengths)
+    parity = accuracy == 1
+    return (
+        ps.throughout(solved == parity, what="parity solved exactly where even pairs is")
+        & ps.within(accuracy.sel(time=slice(400, None)), 1.0, 1.0, "parity accuracy from 400 on")
+        & becomes_right(accuracy, "parity accuracy") & ran_to_the_end(run)
+    )  # fmt: skip
 
 
 @claim(
@@ -111,6 +114,6 @@ def even_pairs_model_computes_parity(run):
     id="Alg1-length",
 )
 def parity_extends_to_longer_inputs(run):
-    """The same for inputs longer than any seen in training."""
+    """Truncated chain of thought with an even-pairs model computes the parity of inputs longer than any of its training."""
     longer = run.cot_accuracy.sel(input_length=slice(run.sizes["length"] + 1, None))
-    return ps.within(longer.isel(time=-1), 1.0, 1.0, "parity accuracy beyond N")
+    return becomes_right(longer, "parity accuracy beyond N")

@@ -9,7 +9,7 @@ import phasescope as ps
 from phasescope import Outcome, claim, published, theory
 
 from .. import closed_forms
-from ..phases import margin, onset, phase_2, read_out_rate, spec_of
+from ..phases import margin, onset, phase_2, ran_to_the_end, read_out_rate, spec_of
 from ..training import symmetric
 from .requests import (
     figure_2,
@@ -42,14 +42,15 @@ def sigmoid_table(points: int) -> xr.Dataset:
 
 @claim("Lemma A.1", theory(ps.tables(softmax_table, lam=[1.0, 2.0, 36.0], samples=2000)), id="A.1")
 def softmax_is_lipschitz(table):
-    """softmax(x / lam) is 1/lam-Lipschitz: lam |S(x) - S(y)| <= |x - y|. (The constant 1/2 suffices.)"""
-    return ps.within(table.ratio, 0.0, 1.0, "lam |S(x) - S(y)| / |x - y|")
+    """softmax(x / lam) is 1/lam-Lipschitz, and even 1/(2 lam): lam |S(x) - S(y)| <= |x - y| / 2."""
+    ratio, what = table.ratio, "lam |S(x) - S(y)| / |x - y|"
+    return ps.at_most(ratio, 0.5, what) & ps.positive(ratio, what)
 
 
 @claim("Equation (2)", theory(ps.tables(sigmoid_table, points=400)), id="eq.2")
 def sigmoid_is_nearly_linear(table):
-    """|sigma(-x) - (1/2 - x/4)| <= |x|^3. (1/48 suffices.)"""
-    return ps.within(table.ratio, 0.0, 1.0, "remainder / |x|^3")
+    """|sigma(-x) - (1/2 - x/4)| <= |x|^3, and even |x|^3 / 48."""
+    return ps.at_most(table.ratio, 1 / 48, "remainder / |x|^3") & ps.positive(table.ratio, "remainder / |x|^3")
 
 
 @claim("Lemma B.1, token scores", published(full_even_pairs), theory(full_even_pairs_8), id="B.1a")
@@ -89,8 +90,12 @@ def scores_before_the_last_token_depend_on_position_only(run):
     id="B.1c",
 )
 def two_strings_per_length_suffice(full, reduced):
-    """Training on all strings is training on one matching and one differing string of each length: the reduction."""
-    return ps.all_of(ps.agree(full[name], reduced[name], atol=EXACT) for name in REDUCED)
+    """Training on all strings is training on one matching and one differing string of each length: the reduction.
+
+    Both fall from the start, so that what agrees is training.
+    """
+    same = ps.all_of(ps.agree(full[name], reduced[name], atol=EXACT) for name in REDUCED)
+    return same & ps.decreasing(full.loss, "loss") & ran_to_the_end(full, reduced)
 
 
 @claim("Lemma B.2", published(ps.runs(symmetric, steps=3, at=[0, 1, 2, 3])), id="B.2")
@@ -111,7 +116,7 @@ def first_steps(run):
         & ps.negative(later.token_score.sel(position=tail), "v_l")
         & ps.positive(later.score_match.sel(length=tail), "p_L")
         & ps.negative(later.score_differ.sel(length=tail), "q_L")
-        & ps.within(ratio, 1 - 4 * spec.eta**2, 1 + 4 * spec.eta**2, "v_l(2) / closed form")
+        & ps.within(ratio, 1 - spec.eta**2, 1 + spec.eta**2, "v_l(2) / closed form")
     )
 
 
@@ -125,9 +130,9 @@ def descent_follows_the_margin(*runs):
         unit = lambda v: v / np.sqrt((v**2).sum("position"))
         along = (rate * unit(after.token_score)).sum("position")
         bound = (1 + constant * after.margin_norm / after.u_norm) * (rate * unit(after.margin_direction)).sum("position")
-        return ps.at_least(bound / along, 1.0, "bound / rate along u")
+        return ps.at_most(along, bound, "rate along u")
 
-    return ps.all_of(map(judge, runs))
+    return ps.all_of(map(judge, runs)) & ran_to_the_end(*runs)
 
 
 @claim("Lemma B.6", published(figure_2, figure_4, figure_5), id="B.6-margin")
@@ -141,5 +146,5 @@ def every_string_has_its_margin(*runs):
             return ps.undecided("the read-out never bends: there is no t_2", "a phase 2")
         return ps.at_least(ratio.sel(time=slice(start, None)), 5 / 6, f"margin ratio from t_2 on, lam = {spec_of(run).lam:g}")
 
-    return ps.all_of(map(judge, runs))
+    return ps.all_of(map(judge, runs)) & ran_to_the_end(*runs)
 

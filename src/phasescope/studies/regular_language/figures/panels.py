@@ -11,7 +11,7 @@ import xarray as xr
 import phasescope as ps
 from phasescope.figures import PALETTE
 
-from ..closed_forms import flow_clock
+from ..closed_forms import step_clock
 from ..phases import spec_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ FLOW = {"ls": "--", "lw": 1.0, "color": "0.1"}
 FORMULA = {"ls": ":", "lw": 1.3, "color": "0.1"}
 LEGEND = {
     "fontsize": 7, "handlelength": 1.7, "labelspacing": 0.3, "borderaxespad": 0.3, "borderpad": 0.3,
-    "frameon": True, "framealpha": 0.85, "edgecolor": "none",
+    "frameon": True, "framealpha": 0.75, "edgecolor": "none",
 }  # fmt: skip
 
 
@@ -41,23 +41,29 @@ def in_steps(flow: xr.Dataset) -> xr.Dataset:
     return flow.assign_coords(time=flow.time / spec_of(flow).eta)
 
 
-def phases(run: xr.Dataset, axes: Iterable[Axes], t_2: float, *, label: bool = True) -> None:
-    """Bands for the two phases, a blue line at t_0 and an orange one at t_2, named in the first panel."""
+def phases(run: xr.Dataset, axes: Iterable[Axes], t_2: float) -> None:
+    """Bands for the two phases, a blue line at t_0 and an orange one at t_2, named in the first panel.
+
+    The limits of the time axis must be set: a name that would leave the panel on the right stands on the left.
+    """
     for k, panel in enumerate(axes):
-        ps.shade_stages(run, panel, label=label)
-        for name, time, color in (("t_0", spec_of(run).switch, BLUE), ("t_2", t_2, ORANGE)):
+        ps.shade_stages(run, panel)
+        for name, time, color, height in (("t_0", spec_of(run).switch, BLUE, 0.11), ("t_2", t_2, ORANGE, 0.03)):
             panel.axvline(time, ls="--", lw=1, color=color)
             if k == 0:
+                place = panel.transAxes.inverted().transform(panel.transData.transform((time, 1.0)))[0]
+                side = {"ha": "right", "xytext": (-2, 0)} if place > 0.75 else {"ha": "left", "xytext": (2, 0)}
                 panel.annotate(
-                    f"${name} = {time:.0f}$", (time, 0.03), xycoords=("data", "axes fraction"), xytext=(2, 0),
-                    textcoords="offset points", fontsize=7, color=color,
+                    f"${name} = {time:.0f}$", (time, height), xycoords=("data", "axes fraction"),
+                    textcoords="offset points", fontsize=7, color=color, **side,
                 )  # fmt: skip
 
 
 def early(run: xr.Dataset, form: Callable[..., np.ndarray], until: float = EARLY) -> tuple[np.ndarray, np.ndarray]:
-    r"""Times of a run up to some $\tau$, and a closed form (a function of the clock) there."""
-    tau = np.geomspace(spec_of(run).eta, until, 40)
-    return tau / spec_of(run).eta, np.stack([form(flow_clock(x)) for x in tau])
+    r"""Steps of a run up to some $\tau$, and a closed form (a function of the clock) there."""
+    eta = spec_of(run).eta
+    steps = np.unique(np.geomspace(2, until / eta, 40).round().astype(int))
+    return steps, np.stack([form(step_clock(eta, int(t))) for t in steps])
 
 
 def legend(axes: Axes, *theory: str, **place) -> None:
@@ -78,4 +84,4 @@ def shades(count: int) -> list:
     """Colours for something ordered, dark to light, readable on white."""
     from matplotlib import colormaps
 
-    return [colormaps["viridis"](x) for x in np.linspace(0.0, 0.86, count)]
+    return [colormaps["viridis"](x) for x in np.linspace(0.0, 0.82, count)]

@@ -32,15 +32,14 @@ def draw_training(run, flow, axes, *, until: int, length: int = 3, log: bool = F
     times, forms = panels.early(run, lambda clock: early_token_scores(spec.size, clock)[:3])
     middle.plot(times, forms, **panels.FORMULA)
     draw_attention(run, flow, right, length, int(spec.pivots[length - 1]))
-    panels.phases(run, axes, t_2)
     left.set(ylabel=r"loss $\mathcal{L}$", ylim=(0, 4.9))
-    middle.set(ylabel=r"token score $v_\ell$")
-    right.set(ylabel=rf"attention weight, $L = {length}$", ylim=(0, 0.95))
+    middle.set(ylabel=r"token score $v_\ell$", ylim=(None, 1.9 * float(run.token_score.max())))
+    right.set(ylabel=rf"attention weight, $L = {length}$", ylim=(0, 1.05))
     for panel in axes:
-        panel.set(xlabel="updates $t$", xscale="log" if log else "linear")
-        panel.set_xlim(first, until)
+        panel.set(xlabel="updates $t$", xscale="log" if log else "linear", xlim=(first, until))
+    panels.phases(run, axes, t_2)
     panels.legend(left, "flow", loc="upper right")
-    panels.legend(middle, "flow", "formula", loc="lower left" if log else "center right")
+    panels.legend(middle, "flow", "formula", loc="upper left")
     panels.legend(right, loc="upper left")
 
 
@@ -57,43 +56,43 @@ def draw_attention(run, flow, axes, length: int, pivot: int) -> None:
 
 @ps.figure("Figure 2", ask.figure_2, flow_of("figure_2"), panels=(1, 3), size=SIZE)
 def figure_2(run, flow, axes):
-    r"""Even pairs at $\lambda = 2$. The loss falls from 4.159 to 3.651 at $t_0 = 100$ and to 0.343 at 1000; the first
-    token score rises, the second and third fall, the second lower; in strings of length 3 the first token gains
-    attention when it matches the last (0.33 to 0.69) and loses it when it differs (to 0.13). Blue line: end of phase 1.
-    Orange line: $t_2 = 576$, where $\|u\|$ grows fastest in $\log t$ (the paper reads 600 off). Gradient flow at
-    $t = \tau/\eta$ lies on descent; the closed forms are the start of Theorem 4.1."""
+    """Even pairs at lam = 2. The loss falls from 4.159 to 3.651 at t_0 = 100 and to 0.343 at 1000; the first token
+    score rises, the second and third fall, the second lowest; in strings of length 3 the first token gains attention
+    when it matches the last (0.33 to 0.68) and loses it when it differs (to 0.13). Blue line: the end of phase 1.
+    Orange line: t_2 = 576, where |u| grows fastest in log t (the paper reads off 600). Gradient flow at t = tau / eta
+    lies on descent throughout; the closed forms are where Theorem 4.1 starts."""
     draw_training(run, flow, axes, until=1000)
 
 
 @ps.figure("Figure 3", ask.figure_3, flow_of("figure_3"), panels=(1, 3), size=SIZE)
 def figure_3(run, flow, axes):
-    r"""Parity at $\lambda = 2$, $L_0 = 4$. As Figure 2 but slower at the end (loss 1.725 at 600, 0.175 at 2000), in two
-    bends: the longest length is learned for good only at $t = 629$. At length 5 the pivot is position 2, and signs are
-    reversed: it is attended when it *differs* (0.70) and avoided when it matches (0.06), where position 1 takes over
-    (0.46). The score of position 1 is the same in both classes; its weight is not."""
+    """Parity at lam = 2, L_0 = 4. As Figure 2, but slower at the end (loss 1.725 at 600, 0.175 at 2000): the longest
+    length is learned for good only at t = 629. At length 5 the pivot is position 2 and the signs are reversed: it is
+    attended when it differs (0.70) and avoided when it matches (0.06), where position 1 takes over (0.46). The score of
+    position 1 is the same in both classes; its weight is not."""
     draw_training(run, flow, axes, until=2000, length=5)
 
 
 @ps.figure("Figure 4", ask.figure_4, flow_of("figure_4"), panels=(1, 3), size=SIZE)
 def figure_4(run, flow, axes):
-    r"""Even pairs at $\lambda = 10$, in log time because phase 1 is 1% of the run. The shapes of Figure 2, five times
-    slower: $t_2 = 3171$, loss 3.203 at 1000 and 0.074 at $10^4$, all strings right from $t = 958$. Almost everything
-    that the attention learns it learns in phase 2."""
+    """Even pairs at lam = 10, in log time because phase 1 is 1% of the run. The shapes of Figure 2, five times slower:
+    t_2 = 3171, loss 3.203 at 1000 and 0.074 at 10^4, all strings right from t = 958. Nearly all that the attention
+    learns, it learns in phase 2."""
     draw_training(run, flow, axes, until=10_000, log=True)
 
 
 @ps.figure("Figure 5", ask.figure_5, flow_of("figure_5"), panels=(1, 3), size=SIZE)
 def figure_5(run, flow, axes):
-    r"""Even pairs at $\lambda = 18 = N^2/2$, in log time. Slower still: $t_2 = 5994$, loss 3.497 at 600 and 0.325 at
-    $10^4$, all strings right from $t = 1513$."""
+    """Even pairs at lam = 18 = N^2 / 2, in log time. Slower still: t_2 = 5994, loss 3.497 at 600 and 0.325 at 10^4, all
+    strings right from t = 1513."""
     draw_training(run, flow, axes, until=10_000, log=True)
 
 
 @ps.figure("Figure 6", ask.figure_6, flow_of("figure_6"), panels=(1, 3), size=SIZE)
 def figure_6(run, flow, axes):
-    r"""Even pairs by plain gradient descent, $\lambda = 2$: nearly Figure 2 without its first phase (loss 3.705 at 100,
-    0.365 at 1000, $t_2 = 597$, all strings right from 256 instead of 231). Nothing happens at $t = 100$, where the rates
-    would change: the two phases are not made by the schedule."""
+    """Even pairs by plain gradient descent, lam = 2: nearly Figure 2, without its first phase (loss 3.705 at 100, 0.365
+    at 1000; t_2 = 597; all strings right from 256 instead of 231). Nothing happens at t = 100, where the rates would
+    change: the two phases are not made by the schedule."""
     draw_training(run, flow, axes, until=1000)
 
 
@@ -102,10 +101,10 @@ def figure_6(run, flow, axes):
     panels=(1, 2), size=(5.6, 2.5),
 )  # fmt: skip
 def attention_scores(even, even_flow, parity, parity_flow, axes):
-    r"""The paper's captions say attention scores, its text attention weights; Figures 2 and 3 show weights, here are the
-    scores. Even pairs, length 3 (left): the pivot's score is 0.22 when it matches and $-0.27$ when it differs at $t_0$,
-    2.12 and $-2.00$ at 600. Parity, length 5 (right): the signs are reversed. The score of position 1 there is one
-    curve for both classes; it starts below zero, against Theorem 5.1."""
+    """The paper's captions say attention scores, its text says weights; Figures 2 and 3 show weights, here are the
+    scores. Left, even pairs, length 3: the pivot's score is 0.22 when it matches and -0.27 when it differs at t_0, and
+    2.12 and -2.00 at 600. Right, parity, length 5: the signs are reversed. The score of position 1 there is one curve
+    for both classes, and below zero until t = 371 or so, where Theorem 5.1 has it above all others."""
     for run, flow, length, panel in ((even, even_flow, 3, axes[0]), (parity, parity_flow, 5, axes[1])):
         t_2, spec = float(onset(run)), spec_of(run)
         flow, until = panels.in_steps(flow), float(run.time[-1])
@@ -118,19 +117,20 @@ def attention_scores(even, even_flow, parity, parity_flow, axes):
             panels.over(run.score_other.sel(first), flow.score_other.sel(first), panel, GREEN, r"$m_{51}$, both")
         times, forms = panels.early(run, lambda clock, s=spec, k=length: early_pivot_scores(s.pivots, clock)[:, k - 1])
         panel.plot(times, forms, **panels.FORMULA)
+        panel.set(xlabel="updates $t$", ylabel=f"attention score, $L = {length}$", xscale="log", xlim=(10, until))
+        panel.set_yscale("symlog", linthresh=0.01, linscale=0.4)
+        panel.set(ylim=(-40, 5000), yticks=[-10, -1, -0.1, 0, 0.1, 1, 10])
         panels.phases(run, [panel], t_2)
-        panel.set(xlabel="updates $t$", ylabel=f"attention score, $L = {length}$", xscale="log")
-        panel.set_xlim(10, until)
         panels.legend(panel, "flow", "formula", loc="upper left")
 
 
 @ps.figure("Figure 2, in log time", ask.figure_2, flow_of("figure_2"), panels=(1, 3), size=(8.0, 2.8))
 def overview(run, flow, axes):
-    r"""Even pairs at $\lambda = 2$, with its two phases and the theory upon it: gradient flow (dashed) follows the loss,
-    the token scores and the attention throughout, and the closed forms $v_1 = \tau/4$ and
-    $v_\ell = -\tau^2/64\,\sum_{L\ge\ell} L^{-2}$ (dotted) are where they start from."""
+    """Even pairs at lam = 2, its two phases shaded and the theory upon it. Gradient flow (dashed) follows the loss, the
+    token scores and the attention throughout; the closed forms v_1 = tau / 4 and v_l = -tau^2 / 64 times the sum of 1 /
+    L^2 from L = l on (dotted) are where they start."""
     t_2, spec = float(onset(run)), spec_of(run)
-    run, flow = run.sel(time=slice(1, None)), panels.in_steps(flow).sel(time=slice(1, None))
+    run, flow = run.sel(time=slice(5, None)), panels.in_steps(flow).sel(time=slice(5, None))
     left, middle, right = axes
     panels.over(run.loss, flow.loss, left, BLUE, "gradient descent")
     for position, color in POSITIONS.items():
@@ -140,13 +140,12 @@ def overview(run, flow, axes):
     times, forms = panels.early(run, lambda clock: abs(early_token_scores(spec.size, clock)[:3]), until=20.0)
     middle.plot(times, forms, **panels.FORMULA)
     draw_attention(run, flow, right, 3, 1)
-    panels.phases(run, axes, t_2)
     left.set(ylabel=r"loss $\mathcal{L}$", yscale="log", ylim=(0.06, 6))
-    middle.set(ylabel=r"size of token score", yscale="log", ylim=(2e-4, 30))
-    right.set(ylabel="attention to first token", ylim=(0, 0.85))
+    middle.set(ylabel="size of token score", yscale="log", ylim=(6e-4, 30))
+    right.set(ylabel="attention to first token, $L = 3$", ylim=(0, 0.85))
     for panel in axes:
-        panel.set(xlabel="updates $t$", xscale="log")
-        panel.set_xlim(1, float(run.time[-1]))
+        panel.set(xlabel="updates $t$", xscale="log", xlim=(5, float(run.time[-1])))
+    panels.phases(run, axes, t_2)
     panels.legend(left, "flow", loc="center left")
     panels.legend(middle, "flow", "formula", loc="lower right")
     panels.legend(right, loc="upper left")

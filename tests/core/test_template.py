@@ -1,0 +1,69 @@
+"""`phasescope new` writes a study that keeps the contract as it stands."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+import tomllib
+
+import pytest
+
+from phasescope.errors import SpecError, StoreError
+from phasescope.template import PLACEHOLDER, write_study
+from phasescope.testing import check_study
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_study("sharp_minima", tmp_path_factory.mktemp("new"))
+
+
+@pytest.fixture(scope="module")
+def package(folder):
+    """The new package, imported as after `pip install -e`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(folder))
+        yield importlib.import_module("sharp_minima")
+    for name in [name for name in sys.modules if name.startswith("sharp_minima")]:
+        del sys.modules[name]
+
+
+def test_a_new_study_keeps_the_contract_as_it_stands(package):
+    check_study(package.study)
+
+
+def test_the_counter_examples_of_a_new_study_pass_as_they_stand(package, folder):
+    spec = importlib.util.spec_from_file_location("tests_of_it", folder / "tests" / "test_sharp_minima.py")
+    tests = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tests)
+    counter_examples = [f for name, f in vars(tests).items() if name.startswith("test_") and "contract" not in name]
+    assert [test() for test in counter_examples] == [None, None]
+
+
+def test_a_new_study_is_called_by_its_name_everywhere(folder):
+    texts = [path.read_text() for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    assert [text for text in texts if PLACEHOLDER in text] == []
+
+
+def test_a_new_study_offers_itself_by_entry_point(folder):
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    assert project["entry-points"]["phasescope.studies"] == {"sharp_minima": "sharp_minima:study"}
+
+
+def test_nothing_that_exists_is_touched(tmp_path):
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(StoreError, match="taken exists already"):
+        write_study("taken", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["my-paper", "2024", "class", "_private", "", "../up"])
+def test_a_study_needs_a_python_name(name, tmp_path):
+    with pytest.raises(SpecError, match="a study needs a Python name"):
+        write_study(name, tmp_path)
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot be written"):
+        write_study("anything", tmp_path / "file")

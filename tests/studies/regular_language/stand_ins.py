@@ -1,0 +1,160 @@
+"""Evidence for the tests of the claims: real runs where they are cheap, else the same structure made up, on which the
+claims must come out as established; and ways to spoil it."""
+
+import dataclasses
+import json
+from collections.abc import Callable
+
+import numpy as np
+import xarray as xr
+
+from phasescope.evidence import Request, Runs, Sweeps, Tables
+from phasescope.gathering import Evidence
+from phasescope.studies.regular_language import study
+from phasescope.studies.regular_language.claims import ours, parity, requests
+from phasescope.studies.regular_language.training import symmetric
+
+Change = Callable[[list[xr.Dataset]], list[xr.Dataset]]
+
+
+def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
+    """The evidence asked for, or something cheaper of the same kind."""
+    real = lambda other: evidence.get(other)[0]
+    if isinstance(request, Tables):
+        return _saddle() if request.function is parity.saddle else real(request)
+    if isinstance(request, Sweeps):
+        return _sweep(request, real)
+    arm = request.arm.__name__
+    if request.preset in ("theorem_256", "theorem_1024"):
+        run = real(requests.theorem_64)
+        return run if request.preset == "theorem_256" else run.drop_vars(["score_other", "W_drift", "margin_norm"])
+    if arm in ("log_flow", "frozen"):
+        return _flow(request)
+    if arm == "handover":
+        return _handover(request)
+    if arm == "exhaustive":
+        run = real(dataclasses.replace(request, arm=symmetric))
+        same, grows = 0 * run.loss, 0.4 * run.time / run.time.max()
+        return run.assign(token_asymmetry=same, score_asymmetry=same, self_asymmetry=same + grows)
+    if request in ours._to_half:
+        return _long_phase_1(request)
+    return real(request)
+
+
+def _labelled(ds: xr.Dataset, request: Runs | Sweeps) -> xr.Dataset:
+    spec = study.specify(request.preset, **dict(request.changes))
+    lengths = np.arange(1, spec.size + 1)
+    ds = ds.assign_coords(length=lengths).assign(accuracy_by_length=("length", np.ones(spec.size)))
+    return ds.assign_attrs(arm=request.arm.__name__, spec=json.dumps(spec.to_json()))
+
+
+def _saddle() -> xr.Dataset:
+    return xr.Dataset({"growth": 0.0207314549, "lowest": -0.0207314549})
+
+
+def _flow(request: Runs) -> xr.Dataset:
+    """The loss falls like 1 / t, and the read-out grows by |u*| in each e-fold."""
+    t = xr.DataArray(np.geomspace(1e-2, dict(request.changes)["horizon"], 240), dims="time")
+    ds = xr.Dataset({"loss": 4 / (1 + t), "u_norm": 151.2 * np.log1p(t), "margin_norm": 151.2}, {"time": t.values})
+    return _labelled(ds, request)
+
+
+def _handover(request: Runs) -> xr.Dataset:
+    values = {"loss": [2.0794, 2.5884, 0.41416, 0.09450, 0.04688], "accuracy": [0.5, 2 / 3, 1.0, 1.0, 1.0]}
+    ds = xr.Dataset({k: ("time", v) for k, v in values.items()}, {"time": [0.0, 1000.0, 2000.0, 3000.0, 4000.0]})
+    return _labelled(ds, request)
+
+
+def _long_phase_1(request: Runs) -> xr.Dataset:
+    """All strings are right from N^0.8 on, and the loss is halved at 11 N^1.46."""
+    N, time = dict(request.changes)["max_length"], np.array(request.at, dtype=float)
+    chance = (N - 1) * np.log(2)
+    loss = chance / (1 + (time / (11 * N**1.46)) ** 2)
+    right = np.where(time >= 15 * N**0.8, 1.0, 0.5)
+    return _labelled(xr.Dataset({"loss": ("time", loss), "accuracy": ("time", right)}, {"time": time}), request)
+
+
+def _sweep(request: Sweeps, real: Callable) -> xr.Dataset:
+    """A sweep over lam or over random starts; that of R8 is cheap enough to be run."""
+    axes, changes = {k: np.array(v) for k, v in request.axes}, dict(request.changes)
+    if "init_scale" in axes:
+        axes = {"seed": np.arange(request.seeds), **axes, "time": np.array(request.at, dtype=float)}
+        fall = 2.08 * np.array([1.0, 0.1])
+        return _labelled(xr.Dataset({"loss": (list(axes), np.broadcast_to(fall, (4, 2, 2)).copy())}, axes), request)
+    lam = axes["lam"]
+    if "base_length" in changes:
+        power = 2.017 if changes["base_length"] == 4 else 1.02
+        return _labelled(xr.Dataset({"margin_norm": ("lam", 500 * lam**power)}, axes), request)
+    if "schedule" in changes or lam[-1] == 4096:
+        half = 30 * lam[:, None] ** (1.08 if "schedule" in changes else 0.54)
+        time = np.array(request.at, dtype=float)
+        loss = 5 * np.log(2) / (1 + time / half)
+        return _labelled(xr.Dataset({"loss": (("lam", "time"), loss)}, {**axes, "time": time}), request)
+    return real(request)
+
+
+def last(change: Callable[[xr.Dataset], xr.Dataset], name: str) -> Change:
+    """Spoil the last dataset only: one bad run must be enough."""
+    spoil = lambda evidence: [*evidence[:-1], change(evidence[-1])]
+    spoil.__name__ = name
+    return spoil
+
+
+def every(change: Callable[[xr.Dataset], xr.Dataset], name: str) -> Change:
+    """Change all datasets."""
+    spoil = lambda evidence: [change(ds) for ds in evidence]
+    spoil.__name__ = name
+    return spoil
+
+
+def scaled(name: str, factor: float) -> Change:
+    return last(lambda ds: ds.assign({name: factor * ds[name]}), f"{name}*{factor:g}")
+
+
+def flipped(name: str) -> Change:
+    return last(lambda ds: ds.assign({name: -ds[name]}), f"-{name}")
+
+
+def shifted(name: str, by: float) -> Change:
+    return last(lambda ds: ds.assign({name: ds[name] + by}), f"{name}+{by:g}")
+
+
+def powered(name: str, power: float) -> Change:
+    return last(lambda ds: ds.assign({name: ds[name] ** power}), f"{name}^{power:g}")
+
+
+def swapped(a: str, b: str) -> Change:
+    return last(lambda ds: ds.assign({a: ds[b], b: ds[a]}), f"{a}<->{b}")
+
+
+def lost(name: str) -> Change:
+    return last(lambda ds: ds.assign({name: ds[name] * np.nan}), f"{name}=nan")
+
+
+def delayed(name: str) -> Change:
+    """One record later than it was."""
+    late = lambda x: x.copy(data=np.roll(x.transpose("time", ...).values, 1, 0)).where(x.time > x.time[0], x)
+    return last(lambda ds: ds.assign({name: late(ds[name].transpose("time", ...))}), f"{name} one record late")
+
+
+def backwards(name: str, along: str) -> Change:
+    flip = lambda x: x.copy(data=np.flip(x.values, x.get_axis_num(along)))
+    return last(lambda ds: ds.assign({name: flip(ds[name])}), f"{name} backwards in {along}")
+
+
+def stretched(factor: float) -> Change:
+    return last(lambda ds: ds.assign_coords(time=ds.time * factor), f"time*{factor:g}")
+
+
+def _shuffle(ds: xr.Dataset) -> xr.Dataset:
+    order = np.random.default_rng(0).permutation(ds.sizes["time"])
+    return ds.assign({k: v.copy(data=v.isel(time=order).values) for k, v in ds.data_vars.items() if "time" in v.dims})
+
+
+def reordered(evidence: list[xr.Dataset]) -> list[xr.Dataset]:
+    """Each dataset in another's place."""
+    return evidence[::-1]
+
+
+shuffled = last(_shuffle, "shuffled in time")
+cut_short = last(lambda ds: ds.isel(time=slice(max(ds.sizes["time"] // 2, 1))), "broken off")
