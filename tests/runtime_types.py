@@ -9,7 +9,7 @@ UNCHECKED = {
     "phasescope.discovery",
     "phasescope.catalogue",
     # Identity is read from JSON, which has lists for tuples; numpy's scalars are neither ndarray nor float.
-    "phasescope.entries",
+    "phasescope.store.entries",
     "phasescope.judging",
     "phasescope.phases",
     "phasescope.studies.regular_language.cot",

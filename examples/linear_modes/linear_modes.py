@@ -4,8 +4,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-import phasescope as ps
 from jaxtyping import Array, Float
+
+import phasescope as ps
 
 
 class Spec(ps.Spec):

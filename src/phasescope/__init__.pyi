@@ -5,13 +5,11 @@ from .checks import at_most as at_most
 from .checks import constant as constant
 from .checks import decreasing as decreasing
 from .checks import eventually as eventually
-from .fits import exponent as exponent
 from .checks import increasing as increasing
 from .checks import negative as negative
 from .checks import ordered as ordered
 from .checks import positive as positive
 from .checks import scales_like as scales_like
-from .fits import slope as slope
 from .checks import throughout as throughout
 from .checks import within as within
 from .claims import beyond as beyond
@@ -31,6 +29,8 @@ from .evidence import tables as tables
 from .figures import figure as figure
 from .figures import mark as mark
 from .figures import shade_stages as shade_stages
+from .fits import exponent as exponent
+from .fits import slope as slope
 from .observables import Observables as Observables
 from .observables import in_stage as in_stage
 from .odes import flow as flow

@@ -127,7 +127,9 @@ def judge(claim: Claim, regime: Regime, evidence: Evidence) -> Row:
         verdict = claim(*(ds for ds, _ in resolved))
     except Exception as problem:
         error = True
-        verdict = Verdict(Outcome.UNDECIDED, f"could not be checked: {type(problem).__name__}: {problem}", "a check that runs")
+        verdict = Verdict(
+            Outcome.UNDECIDED, f"could not be checked: {type(problem).__name__}: {problem}", "a check that runs"
+        )
     reduced = not evidence.full and any(isinstance(request, Sized) for request in regime.evidence)
     return Row(
         evidence.study.name, claim.id, claim.cites, claim.statement, regime.name, verdict.outcome.value,

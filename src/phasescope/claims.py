@@ -78,5 +78,7 @@ def claim(cites: str, *where: Regime | Request, id: str = "") -> Callable[[Calla
         raise PlanError(f"{cites}: each regime may be given once, got {', '.join(names)}.")
     for regime in regimes:
         if regime.expect is not Outcome.HOLDS and not regime.because:
-            raise PlanError(f"{cites}, {regime.name}: an expected outcome other than `holds` needs a reason (because=...).")
+            raise PlanError(
+                f"{cites}, {regime.name}: an expected outcome other than `holds` needs a reason (because=...)."
+            )
     return lambda check: Claim(id or check.__name__, cites, regimes, check)

@@ -23,10 +23,15 @@ app = typer.Typer(
 INTERRUPTED = 130
 StudyName = Annotated[str, typer.Argument(metavar="STUDY", help="An installed study, or a file such as ./mine.py.")]
 ArmName = Annotated[str, typer.Argument(metavar="ARM", help="One of the study's arms; see `phasescope list STUDY`.")]
-Studies = Annotated[list[str] | None, typer.Argument(metavar="[STUDY ...]", help="Studies; all installed ones if none is named.")]
-Fields = Annotated[list[str] | None, typer.Argument(metavar="[FIELD=VALUE ...]", help="Numbers of the run, as in eta=0.1.")]
+Studies = Annotated[
+    list[str] | None, typer.Argument(metavar="[STUDY ...]", help="Studies; all installed ones if none is named.")
+]
+Fields = Annotated[
+    list[str] | None, typer.Argument(metavar="[FIELD=VALUE ...]", help="Numbers of the run, as in eta=0.1.")
+]
 Preset = Annotated[str | None, typer.Option(help="Start from a named set of numbers, such as figure_2.")]
-StoreDir = Annotated[Path | None, typer.Option("--store", metavar="DIR", help="Where runs are kept. Default: $PHASESCOPE_STORE, else ./phasescope-runs.")]  # fmt: skip
+_WHERE = "Where runs are kept. Default: $PHASESCOPE_STORE, else ./phasescope-runs."
+StoreDir = Annotated[Path | None, typer.Option("--store", metavar="DIR", help=_WHERE)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Full = Annotated[bool, typer.Option("--full", help="Use the full-size evidence where a reduced one is the default.")]
 At = Annotated[str | None, typer.Option(metavar="T,T,...", help="Record at these times: 100,600 or 1:1e4:50:log.")]
@@ -64,11 +69,19 @@ def run(
     from .spec import parse
 
     chosen = _study(study)
-    job = job_for(chosen, arm, preset, seed, _axis(at, "--at") if at else None, parse(chosen.specify(preset), fields or []))
+    job = job_for(
+        chosen, arm, preset, seed, _axis(at, "--at") if at else None, parse(chosen.specify(preset), fields or [])
+    )
     ds, id = obtain(chosen, job, lab(store, None))
     final = ds.isel(time=-1)
     scalars = {k: float(v) for k, v in final.data_vars.items() if v.ndim == 0}
-    summary = {"id": id, "folder": ds.attrs["folder"], "status": ds.attrs["status"], "time": float(final.time), "final": scalars}
+    summary = {
+        "id": id,
+        "folder": ds.attrs["folder"],
+        "status": ds.attrs["status"],
+        "time": float(final.time),
+        "final": scalars,
+    }
     _print_json(summary) if as_json else show_run(summary, ds)
 
 
@@ -80,8 +93,12 @@ def sweep(
     preset: Preset = None,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds 0, 1, ...: a further axis.")] = 1,
     at: At = None,
-    width: Annotated[int | None, typer.Option(min=1, help="Lanes in a block (fixed, padded; part of the identity).")] = None,
-    cluster: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler to send the blocks to.")] = None,
+    width: Annotated[
+        int | None, typer.Option(min=1, help="Lanes in a block (fixed, padded; part of the identity).")
+    ] = None,
+    cluster: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler to send the blocks to.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run, and stop.")] = False,
     store: StoreDir = None,
     as_json: Json = False,
@@ -318,6 +335,6 @@ def _executor(address: str | None) -> Iterator[Any]:
 
 
 def _print_json(document: Any) -> None:
-    from .storage import plain
+    from .store.storage import plain
 
     print(json.dumps(plain(document), indent=1, ensure_ascii=False, allow_nan=False))

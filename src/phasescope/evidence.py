@@ -52,7 +52,9 @@ class Sized:
 Request = Runs | Sweeps | Tables | Sized
 
 
-def runs(arm: Arm, *, preset: str | None = None, seed: int = 0, at: Iterable[float] | None = None, **changes: Any) -> Runs:
+def runs(
+    arm: Arm, *, preset: str | None = None, seed: int = 0, at: Iterable[float] | None = None, **changes: Any
+) -> Runs:
     """Ask for one run: `runs(flow, epsilon=1e-4)`."""
     return Runs(arm, preset, tuple(sorted(changes.items())), seed, None if at is None else tuple(at))
 
@@ -78,4 +80,6 @@ def sized(small: Runs | Sweeps | Tables, full: Runs | Sweeps | Tables) -> Sized:
 
 
 def _is_axis(value: Any) -> bool:
-    return not isinstance(value, str) and (isinstance(value, Sequence) or hasattr(value, "__array__") and value.ndim == 1)
+    return not isinstance(value, str) and (
+        isinstance(value, Sequence) or (hasattr(value, "__array__") and value.ndim == 1)
+    )

@@ -94,5 +94,12 @@ def mark(axes: Axes, time: float, label: str, *, color: str = "0.35") -> None:
     """A dashed vertical line at a time that the theory names."""
     axes.axvline(time, ls="--", lw=1, color=color)
     axes.annotate(
-        label, (time, 0.98), xycoords=("data", "axes fraction"), rotation=90, ha="right", va="top", fontsize=7.5, color=color
+        label,
+        (time, 0.98),
+        xycoords=("data", "axes fraction"),
+        rotation=90,
+        ha="right",
+        va="top",
+        fontsize=7.5,
+        color=color,
     )

@@ -34,22 +34,28 @@ def show(found: dict[str, Any], in_full: bool) -> None:
     if not in_full:
         table = _table("study", "paper", "arms", "claims", "figures")
         for name, entry in found.items():
-            table.add_row(name, entry["paper"], ", ".join(entry["arms"]), str(len(entry["claims"])), str(len(entry["figures"])))
+            table.add_row(
+                name, entry["paper"], ", ".join(entry["arms"]), str(len(entry["claims"])), str(len(entry["figures"]))
+            )
         console.print(table)
         console.print("`phasescope list STUDY` shows its fields, presets and claims.", style="dim")
         return
     for name, entry in found.items():
         console.print(f"[bold]{escape(name)}[/bold]  {escape(entry['paper'])}\n")
         _section("fields", ("field", "type", "default", ""), [
-            (k, f["type"], str(f["default"]), " ".join(filter(None, (f.get("doc"), _range(f))))) for k, f in entry["fields"].items()
+            (k, f["type"], str(f["default"]), " ".join(filter(None, (f.get("doc"), _range(f)))))
+            for k, f in entry["fields"].items()
         ])  # fmt: skip
         _section("arms", ("arm", ""), list(entry["arms"].items()))
         presets = [(k, " ".join(f"{a}={b}" for a, b in v.items()) or "(defaults)") for k, v in entry["presets"].items()]
         _section("presets", ("preset", "numbers"), presets)
         _section("claims", ("claim", "cites", "statement", "expected"), [
-            (c["id"], c["cites"], c["statement"], ", ".join(f"{r}: {o}" for r, o in c["expected"].items())) for c in entry["claims"]
+            (c["id"], c["cites"], c["statement"], ", ".join(f"{r}: {o}" for r, o in c["expected"].items()))
+            for c in entry["claims"]
         ])  # fmt: skip
-        _section("figures", ("figure", "cites", ""), [(k, f["cites"], f["caption"]) for k, f in entry["figures"].items()])
+        _section(
+            "figures", ("figure", "cites", ""), [(k, f["cites"], f["caption"]) for k, f in entry["figures"].items()]
+        )
 
 
 def show_run(summary: dict[str, Any], ds: Any) -> None:
@@ -65,7 +71,8 @@ def show_bill(costs: dict[str, Any]) -> None:
     """What a sweep would run."""
     axes = " x ".join(f"{k} ({n})" for k, n in costs["axes"].items()) or "one run"
     console.print(f"{axes}: {costs['runs']} runs in {costs['blocks']} blocks of width {costs['width']}, "
-                  f"{costs['programs']} programs; {costs['stored']} blocks are stored, {costs['missing']} would run.")  # fmt: skip
+                  f"{costs['programs']} programs; {costs['stored']} blocks are stored, "
+                  f"{costs['missing']} would run.")  # fmt: skip
 
 
 def show_sweep(summary: dict[str, Any], ds: Any) -> None:
@@ -73,7 +80,9 @@ def show_sweep(summary: dict[str, Any], ds: Any) -> None:
     show_bill(summary | {"stored": summary["blocks"], "missing": 0})
     console.print("dims: " + ", ".join(f"{k}={n}" for k, n in summary["dims"].items()))
     if summary["diverged"]:
-        console.print(f"{summary['diverged']} runs left the finite numbers (coordinate `diverged_at`); the others are intact.")
+        console.print(
+            f"{summary['diverged']} runs left the finite numbers (coordinate `diverged_at`); the others are intact."
+        )
 
 
 def check_bill(studies: Any, lab: Any, claim: str | None, regime: str | None, full: bool) -> list[dict[str, Any]]:
@@ -85,8 +94,12 @@ def check_bill(studies: Any, lab: Any, claim: str | None, regime: str | None, fu
     for study in knowing(studies, claim):
         evidence = Evidence(study, lab, full)
         wanted = {evidence.plain(e): e for _, r in chosen_claims(study, claim, regime) for e in r.evidence}
-        need, lack = (sum(x) for x in zip(*(evidence.missing(e) for e in wanted.values()), strict=True)) if wanted else (0, 0)
-        past = [e.manifest.get("seconds", 0.0) for e in lab.store.entries() if e.study == study.name] if lab.store else []
+        need, lack = (
+            (sum(x) for x in zip(*(evidence.missing(e) for e in wanted.values()), strict=True)) if wanted else (0, 0)
+        )
+        past = (
+            [e.manifest.get("seconds", 0.0) for e in lab.store.entries() if e.study == study.name] if lab.store else []
+        )
         rows.append({"study": study.name, "needed": need, "missing": lack,
                      "seconds": round(lack * sum(past) / len(past), 1) if past else None})  # fmt: skip
     return rows
@@ -124,7 +137,10 @@ def run_rows(store: Any) -> list[dict[str, Any]]:
          "lanes": len(next(iter((e.lanes or {}).values()), (0,))), "folder": str(e.folder)}
         for e in store.entries()
     ]  # fmt: skip
-    started = [{"id": u.id, "status": "unfinished", "position": u.position, "folder": str(u.folder)} for u in store.unfinished()]
+    started = [
+        {"id": u.id, "status": "unfinished", "position": u.position, "folder": str(u.folder)}
+        for u in store.unfinished()
+    ]
     return finished + started
 
 

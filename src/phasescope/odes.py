@@ -61,4 +61,3 @@ class flow(Dynamics):
         moving = jax.tree.map(lambda y: jnp.where(solved, y[-1], jnp.nan), solution.ys)
         taken = jnp.maximum(solution.stats["num_accepted_steps"], 1)
         return State(put(params, self.where, moving), state.memory, span / taken)
-

@@ -30,7 +30,9 @@ def begin_run(arm: Arm, lanes: bool, spec: Spec, key: Array) -> tuple[State, PyT
         params = arm(spec).init(jr.fold_in(key, 0))
         return params if isinstance(params, State) else State(params)
 
-    state = _each(begin, lanes, spec, key)
+    # The barrier keeps the compiler from working out the observables of a constant start by itself, slowly.
+    arrays, rest = eqx.partition(_each(begin, lanes, spec, key), eqx.is_inexact_array)
+    state = eqx.combine(jax.lax.optimization_barrier(arrays), rest)
     return state, _measure(arm, lanes, spec, key, state), is_finite(state.params, lanes)
 
 

@@ -24,6 +24,8 @@ from .spec import Spec, Value
 VERDICT_ROOMS = {"__init__", "claims", "figures", "phases"}
 # Rooms of the core that can.
 ENGINE_ROOMS = ("dynamics.py", "odes.py", "programs.py", "engine.py", "plan.py", "observables.py")
+# Words of `run` and `sweep` that say how, not what.
+RESERVED = {"study", "arm", "preset", "seed", "seeds", "at", "lanes", "executor", "store", "progress"}
 T = TypeVar("T")
 
 
@@ -39,6 +41,13 @@ class Study:
     paper: str = ""
     bibtex: str = ""
     presets: Mapping[str, Spec] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        taken = sorted(RESERVED & {f.name for f in dataclasses.fields(self.spec)})
+        if taken:
+            raise SpecError(
+                f"{self.name}: a field cannot be called {', '.join(taken)}: the verbs use that word themselves."
+            )
 
     def arm(self, name: str | Arm) -> Arm:
         """The arm of this name (an arm itself passes through)."""
@@ -87,7 +96,9 @@ def _load(name: str, package: str) -> Study:
     except Exception as error:
         raise StudyNotFound(f'the study "{name}" of {package} is broken: {type(error).__name__}: {error}') from error
     if not isinstance(loaded, Study) or loaded.name != name:
-        raise StudyNotFound(f'the entry point "{name}" of {package} must give a Study of that name, got {loaded!r:.80}.')
+        raise StudyNotFound(
+            f'the entry point "{name}" of {package} must give a Study of that name, got {loaded!r:.80}.'
+        )
     return loaded
 
 

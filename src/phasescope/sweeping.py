@@ -24,6 +24,7 @@ from .engine import Job
 from .errors import PlanError, SpecError
 from .plan import Arm
 from .running import Lab, identity, job_for, lab, obtain
+from .setup import prepare
 from .spec import float_fields
 from .store import Store
 from .study import Study, find
@@ -178,7 +179,9 @@ def _map(work: Any, tasks: Sequence[Task], lab: Lab, executor: futures.Executor 
 def _run_elsewhere(study: Study, layout: Layout, lab: Lab, executor: futures.Executor) -> None:
     """Other processes write into the store themselves and return only ids, so that a lost one loses nothing finished."""
     if study.name not in installed():
-        raise PlanError(f"{study.name} is not an installed study, so other processes cannot find it: install it, or use threads.")
+        raise PlanError(
+            f"{study.name} is not an installed study, so other processes cannot find it: install it, or use threads."
+        )
     assert lab.store is not None
     pending = [executor.submit(run_task, task, str(lab.store.root)) for task in layout.tasks]
     with lab.meter(f"{study.name} on workers", len(pending)) as tick:
@@ -188,6 +191,7 @@ def _run_elsewhere(study: Study, layout: Layout, lab: Lab, executor: futures.Exe
 
 def run_task(task: Task, root: str) -> str:
     """What a worker process does: run one block into the store and return its id."""
+    prepare()
     study = find(task.study)
     return obtain(study, task.job(study, study.arm(task.arm)), Lab(Store(Path(root))), task.width, throw=False)[1]
 
@@ -195,7 +199,8 @@ def run_task(task: Task, root: str) -> str:
 def bill(study: Study, arm: Arm, layout: Layout, store: Store | None) -> dict[str, Any]:
     """What a sweep would cost: blocks, lanes, and how many of them the store already has."""
     have = sum(
-        store is not None and store.find(identity(study, task.job(study, arm), task.width)) is not None for task in layout.tasks
+        store is not None and store.find(identity(study, task.job(study, arm), task.width)) is not None
+        for task in layout.tasks
     )
     return {
         "axes": {k: len(v) for k, v in (layout.outer | layout.inner).items()},

@@ -12,11 +12,11 @@ import jax
 import numpy as np
 import xarray as xr
 
-from .gathering import Evidence
 from .claims import Claim
 from .engine import Job, check_schedule, exact_numbers, observed
 from .errors import PhasescopeError
 from .figures import Figure
+from .gathering import Evidence
 from .observables import axes
 from .plan import Arm
 from .running import Lab, obtain
@@ -34,7 +34,9 @@ def check_study(study: Study, *, evidence: bool = True) -> None:
     out, which is quick.
     """
     broken = [*_record(study), *(p for arm in study.arms for p in _arm(study, arm)), *_shared_axes(study)]
-    broken += [p for claim in study.claims for p in _claim(claim)] + [p for figure in study.figures for p in _figure(figure)]
+    broken += [p for claim in study.claims for p in _claim(claim)] + [
+        p for figure in study.figures for p in _figure(figure)
+    ]
     if evidence and not broken:
         broken += list(_carried_out(study))
     assert not broken, f"{study.name} breaks the contract of a study:\n  - " + "\n  - ".join(broken)
@@ -45,9 +47,12 @@ def _record(study: Study) -> Iterator[str]:
         yield f'its name "{study.name}" is not a Python name'
     if not study.arms:
         yield "it has no arm"
-    for kind, names in (
-        ("arm", [a.__name__ for a in study.arms]), ("claim", [c.id for c in study.claims]), ("figure", [f.id for f in study.figures]),
-    ):  # fmt: skip
+    ids = {
+        "arm": [a.__name__ for a in study.arms],
+        "claim": [c.id for c in study.claims],
+        "figure": [f.id for f in study.figures],
+    }
+    for kind, names in ids.items():
         for name in {n for n in names if names.count(n) > 1}:
             yield f'two {kind}s are called "{name}"'
     for name, spec in {"the default Spec": study.spec, **study.presets}.items():
@@ -69,7 +74,11 @@ def _arm(study: Study, arm: Arm) -> Iterator[str]:
     except jax.errors.TracerBoolConversionError as error:
         yield f"{name} branches on a float (use jnp.where): {str(error).splitlines()[0]}"
         return
-    except (jax.errors.ConcretizationTypeError, jax.errors.TracerArrayConversionError, jax.errors.TracerIntegerConversionError) as error:
+    except (
+        jax.errors.ConcretizationTypeError,
+        jax.errors.TracerArrayConversionError,
+        jax.errors.TracerIntegerConversionError,
+    ) as error:
         yield f"{name} needs a float, or a traced integer, as a plain number: {str(error).splitlines()[0]}"
         return
     except PhasescopeError as error:
@@ -143,7 +152,8 @@ def _carried_out(study: Study) -> Iterator[str]:
             try:
                 verdict = claim(*(evidence.get(e)[0] for e in regime.evidence))
                 if not isinstance(verdict, Verdict) or verdict.outcome != regime.expect:
-                    yield f"claim {claim.id}, {regime.name}: {verdict.outcome} where {regime.expect} is expected ({verdict.measured})"
+                    found = f"{verdict.outcome} where {regime.expect} is expected ({verdict.measured})"
+                    yield f"claim {claim.id}, {regime.name}: {found}"
             except Exception as error:
                 yield f"claim {claim.id}, {regime.name} cannot be checked: {type(error).__name__}: {error}"
     for figure in study.figures:

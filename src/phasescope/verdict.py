@@ -36,7 +36,11 @@ class Verdict:
         decisive = self if self.outcome == worst else other
         join = lambda a, b: "; ".join(dict.fromkeys(filter(None, (a, b))))
         return Verdict(
-            worst, join(self.measured, other.measured), join(self.required, other.required), decisive.where, decisive.value
+            worst,
+            join(self.measured, other.measured),
+            join(self.required, other.required),
+            decisive.where,
+            decisive.value,
         )
 
     def __bool__(self) -> bool:

@@ -175,6 +175,11 @@ def crowded(one, two):
     return ps.decreasing(one.loss)
 
 
+def several(*runs):
+    """Wants one dataset or more."""
+    return ps.all_of(ps.decreasing(run.loss) for run in runs)
+
+
 def failing(run):
     """The loss rises."""
     return ps.increasing(run.loss)
@@ -196,6 +201,10 @@ def wordless(run):
         (claimed(undocumented), "claim undocumented has no docstring, which is its statement"),
         (claimed(failing, cites=""), "claim failing cites nothing"),
         (claimed(crowded), "claim crowded, published: the check takes 2 datasets, the evidence gives 1"),
+        (
+            claimed(several, ps.published()),
+            "claim several, published: the check takes 1 or more datasets, the evidence gives 0",
+        ),
         (claimed(failing), "claim failing, published: fails where holds is expected"),
         (claimed(broken), "claim broken, published cannot be checked: ZeroDivisionError: by zero"),
         (claimed(wordless), 'claim wordless, published cannot be checked: PlanError: claim "wordless" returned float'),
@@ -204,6 +213,10 @@ def wordless(run):
 )
 def test_a_claim_that_breaks_the_contract_is_named(claim, sentence):
     assert sentence in breach(claims=(claim,))
+
+
+def test_a_claim_about_any_number_of_runs_may_be_given_several():
+    check_study(dataclasses.replace(good, claims=(claimed(several, quick, quick),)))
 
 
 def bare(run, axes):

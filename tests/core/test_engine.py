@@ -76,7 +76,7 @@ def test_a_resumed_run_equals_an_unbroken_one(arm, luck, small_pieces):
     unbroken, parts, start = toys.finish(job), [], None
     while start is None or start[0].stage < len(job.plan().stages):
         for chunk in execute(job, start):
-            parts.append(toys._part(chunk))
+            parts.append(toys.part_of(chunk))
             start = chunk.position, chunk.leaves()
             if chance.random() < 0.3:  # the process ends here
                 break
@@ -88,8 +88,8 @@ def test_a_resumed_block_of_lanes_equals_an_unbroken_one(small_pieces):
     chunks = list(execute(job))
     middle = chunks[len(chunks) // 3]
     rest = toys.finish(job, (middle.position, middle.leaves()))
-    begun = [toys._part(c) for c in chunks[: len(chunks) // 3 + 1]]
-    assert toys.same_records(toys.join([*begun, rest]), toys.join([toys._part(c) for c in chunks]))
+    begun = [toys.part_of(c) for c in chunks[: len(chunks) // 3 + 1]]
+    assert toys.same_records(toys.join([*begun, rest]), toys.join([toys.part_of(c) for c in chunks]))
 
 
 def test_a_checkpoint_of_another_plan_is_refused():
@@ -115,7 +115,7 @@ def test_a_key_in_the_state_survives_a_resume(small_pieces):
     job = Job(keys_in_the_state, toys.Spec(steps=12))
     chunks = list(execute(job))
     rest = toys.finish(job, (chunks[1].position, chunks[1].leaves()))
-    whole = toys.join([toys._part(c) for c in chunks])
+    whole = toys.join([toys.part_of(c) for c in chunks])
     assert rest["seen.normal"].tobytes() == whole["seen.normal"][-len(rest["time"]) :].tobytes()
 
 

@@ -163,7 +163,7 @@ def test_no_column_is_lost_in_a_narrow_terminal():
     text = report.ledger_text(
         Ledger((row("a_claim_with_quite_a_long_name_as_they_are", measured="words " * 20),)), width=80
     )
-    assert "where" in text and "time=3" in text  # noqa: PT018
+    assert "where" in text and "time=3" in text
 
 
 def test_an_empty_ledger_says_so():

@@ -18,9 +18,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from phasescope import recordfile, storage
 from phasescope.errors import StoreError
-from phasescope.store import Entry, Identity, Store
+from phasescope.store import Entry, Identity, Store, recordfile, storage
 
 SAVES = 4
 

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 
 import phasescope as ps
 from phasescope.engine import execute
-from phasescope.running import _part, join
+from phasescope.records import join, part_of
 
 
 class Spec(ps.Spec):
@@ -156,7 +156,7 @@ def same_bits(a: xr.Dataset, b: xr.Dataset) -> bool:
 
 def finish(job, start=None) -> dict[str, np.ndarray]:
     """The records of a job, executed from its beginning or from a checkpoint."""
-    return join([_part(chunk) for chunk in execute(job, start)])
+    return join([part_of(chunk) for chunk in execute(job, start)])
 
 
 def same_records(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import SpecError, StudyNotFound, nearest
 from ..figures import STYLE, Figure
-from ..storage import make_folders, place, refusals
+from ..store.storage import make_folders, place, refusals
 from .markup import safe_name, visible
 
 if TYPE_CHECKING:

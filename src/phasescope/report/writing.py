@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..evidence import Request, Runs, Sweeps, Tables
-from ..storage import make_folders, place, plain, refusals
+from ..store.storage import make_folders, place, plain, refusals
 from .drawings import draw_all
 from .markup import safe_name, visible
 from .page import page

@@ -73,7 +73,7 @@ COUNTER_EXAMPLES: dict[str, list[Change]] = {
     "5.1-2": [scaled("score_match", 2.0), flipped("score_match"), classes, shifted("score_self", -1.0), shuffled],
     "5.1-3": [flipped("score_other"), shifted("score_self", 10.0), lost("score_other")],
     "5.1-sep": [lost("margin_norm"), scaled("margin_norm", 0.0), flipped("margin_norm")],
-    "5.1-sep-lam": [powered("margin_norm", 0.5), powered("margin_norm", 2.0), backwards("margin_norm", "lam"), reordered],
+    "5.1-sep-lam": [powered("margin_norm", 0.5), lost("margin_norm"), backwards("margin_norm", "lam"), reordered],
     "5.2": [scaled("margin_cosine", 0.9), scaled("W_drift", 10.0), scaled("W_drift", 0.0)],
     "5.3": [shifted("loss", 3.0), backwards("loss", "time"), lost("loss")],
     "5.3-rate": [powered("loss", 0.5), powered("loss", 2.0), powered("loss", -1.0), shuffled],
@@ -84,7 +84,7 @@ COUNTER_EXAMPLES: dict[str, list[Change]] = {
     "par-free": [delayed("cot_accuracy"), scaled("cot_accuracy", 0.999), lost("cot_accuracy")],
     "par-free-length": [scaled("cot_accuracy", 0.999), backwards("cot_accuracy", "time")],
     "par-stair": [backwards("accuracy_by_length", "length"), lost("accuracy_by_length"), shuffled],
-    "par-bif": [flipped("token_score"), classes, shifted("token_score", 1e3), scaled("score_match", 0.0)],
+    "par-bif": [flipped("token_score"), classes, shifted("token_score", 1e3)],
     "R3": [shifted("loss", 1e-9), scaled("token_score", np.sqrt(3)), shuffled],
     "R8": [scaled("margin_norm", 2.0), scaled("margin_norm", 1 / np.sqrt(2)), backwards("margin_norm", "lam")],
     "scale-lam": [reordered, backwards("loss", "lam"), backwards("loss", "time")],
@@ -109,7 +109,9 @@ def _solved(ds: xr.Dataset) -> xr.Dataset:
 def _leading(ds: xr.Dataset) -> xr.Dataset:
     """Scores that fall from one position to the next, the last token's own lowest of all."""
     growth = ds.time / ds.time.max()
-    return ds.assign(score_other=-growth * ds.position + 0 * ds.score_other, score_self=-100 * growth + 0 * ds.score_self)
+    return ds.assign(
+        score_other=-growth * ds.position + 0 * ds.score_other, score_self=-100 * growth + 0 * ds.score_self
+    )
 
 
 def _ramp(ds: xr.Dataset) -> xr.Dataset:

@@ -42,9 +42,11 @@ def test_early_scores_approach_their_closed_forms(pivots, lam, eta, steps, train
 def test_the_error_of_the_closed_forms_vanishes_with_time(pivots, train):
     def errors(eta):
         state, clock = train(pivots, 50, eta=eta, switch=50), closed_forms.step_clock(eta, 50)
-        return [abs(float(state.v[3]) / closed_forms.early_token_scores(8, clock)[3] - 1),
-                abs(float(state.p[4]) / closed_forms.early_pivot_scores(pivots, clock)[0, 4] - 1),
-                abs(float(state.M[5, 3]) / closed_forms.early_other_scores(pivots, clock)[5, 3] - 1)]
+        return [
+            abs(float(state.v[3]) / closed_forms.early_token_scores(8, clock)[3] - 1),
+            abs(float(state.p[4]) / closed_forms.early_pivot_scores(pivots, clock)[0, 4] - 1),
+            abs(float(state.M[5, 3]) / closed_forms.early_other_scores(pivots, clock)[5, 3] - 1),
+        ]
 
     assert np.all(np.array(errors(1e-4)) < 0.15 * np.array(errors(1e-3)))
 

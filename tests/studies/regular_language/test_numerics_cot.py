@@ -51,28 +51,37 @@ def test_leading_axes_are_independent():
     together = cot.cot_accuracy(match, differ, beyond, pivots, range(1, 7), truncated=False)
     assert together.shape == (3, 4, 6)
     for i, j in product(range(3), range(4)):
-        alone = cot.cot_accuracy(match[i, j], differ[i, j], np.array(beyond[i, j]), pivots, range(1, 7),
-                                 truncated=False)
+        alone = cot.cot_accuracy(
+            match[i, j], differ[i, j], np.array(beyond[i, j]), pivots, range(1, 7), truncated=False
+        )
         assert together[i, j].tolist() == alone.tolist()
 
 
 def test_one_token_is_its_own_parity():
     for truncated in (True, False):
-        assert cot.cot_accuracy(-np.ones(3), np.ones(3), np.array(False), data.even_pairs_pivots(3), [1],
-                                truncated=truncated).tolist() == [1.0]
+        assert cot.cot_accuracy(
+            -np.ones(3), np.ones(3), np.array(False), data.even_pairs_pivots(3), [1], truncated=truncated
+        ).tolist() == [1.0]
 
 
 def test_a_perfect_even_pairs_model_computes_parity_up_to_its_length_and_not_beyond():
-    accuracy = cot.cot_accuracy(np.ones(1500), -np.ones(1500), np.array(True), data.even_pairs_pivots(1500),
-                                [2, 63, 64, 65, 1499, 1500, 1501], truncated=True)
+    accuracy = cot.cot_accuracy(
+        np.ones(1500),
+        -np.ones(1500),
+        np.array(True),
+        data.even_pairs_pivots(1500),
+        [2, 63, 64, 65, 1499, 1500, 1501],
+        truncated=True,
+    )
     assert accuracy.tolist() == [1, 1, 1, 1, 1, 1, 0.5]
 
 
 def test_a_perfect_parity_model_computes_parity_by_full_thought_at_its_base_length():
     base = 700
     pivots = data.parity_pivots(base)
-    accuracy = cot.cot_accuracy(np.ones(len(pivots)), -np.ones(len(pivots)), np.array(True), pivots, [base],
-                                truncated=False)
+    accuracy = cot.cot_accuracy(
+        np.ones(len(pivots)), -np.ones(len(pivots)), np.array(True), pivots, [base], truncated=False
+    )
     assert accuracy.tolist() == [1.0]
 
 

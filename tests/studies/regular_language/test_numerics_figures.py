@@ -17,8 +17,9 @@ def accuracies(pivots, steps, lam, switch, eta=0.1):
         k = jnp.where(t < switch, 1.0, 1 / lam)
         return reduction.step(state, pivots, eta, lam, k), reduction.accuracy_by_length(T, pivots)
 
-    return np.asarray(jax.jit(lambda state: lax.scan(update, state, jnp.arange(steps + 1))[1])(
-        reduction.zeros(len(pivots))))
+    return np.asarray(
+        jax.jit(lambda state: lax.scan(update, state, jnp.arange(steps + 1))[1])(reduction.zeros(len(pivots)))
+    )
 
 
 def sustained(correct):

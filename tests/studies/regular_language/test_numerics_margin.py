@@ -27,9 +27,14 @@ def test_the_direction_agrees_with_a_quadratic_programme(pivots, steps, train):
 
 def test_the_direction_agrees_with_a_general_minimiser(even_pairs, train):
     rows = rows_of(train(even_pairs, 1000), even_pairs, 2.0)
-    result = minimize(lambda v: v @ v / 2, np.zeros(6), jac=lambda v: v, method="SLSQP",
-                      constraints={"type": "ineq", "fun": lambda v: rows @ v - 1, "jac": lambda v: rows},
-                      options={"ftol": 1e-14, "maxiter": 1000})
+    result = minimize(
+        lambda v: v @ v / 2,
+        np.zeros(6),
+        jac=lambda v: v,
+        method="SLSQP",
+        constraints={"type": "ineq", "fun": lambda v: rows @ v - 1, "jac": lambda v: rows},
+        options={"ftol": 1e-14, "maxiter": 1000},
+    )
     np.testing.assert_allclose(margin.max_margin(rows).v, result.x, rtol=1e-5)
 
 
@@ -41,8 +46,9 @@ def test_a_problem_solved_by_hand():
 
 
 def test_the_margin_norm_of_figure_2_is_151(even_pairs, train):
-    np.testing.assert_allclose(margin.max_margin(rows_of(train(even_pairs, 100), even_pairs, 2.0)).norm, 151.22,
-                               atol=0.005)
+    np.testing.assert_allclose(
+        margin.max_margin(rows_of(train(even_pairs, 100), even_pairs, 2.0)).norm, 151.22, atol=0.005
+    )
 
 
 @pytest.mark.parametrize(("lam", "norm"), [(2.0, 2299), (4.0, 9338), (8.0, 37925), (16.0, 153143)])

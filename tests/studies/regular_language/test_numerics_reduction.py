@@ -118,9 +118,16 @@ def test_measures_of_a_lane_equal_those_of_the_single_run(pivots):
 
     def measures(state, lam, alpha):
         T = reduction.outputs(state, pivots, lam)
-        return (T, reduction.loss(state, pivots, lam, alpha), reduction.loss_floor(T, pivots, alpha),
-                reduction.attention(state, pivots, lam), reduction.accuracy_by_length(T, pivots),
-                reduction.W_norm(state), reduction.u_norm(state), reduction.invariant(state))
+        return (
+            T,
+            reduction.loss(state, pivots, lam, alpha),
+            reduction.loss_floor(T, pivots, alpha),
+            reduction.attention(state, pivots, lam),
+            reduction.accuracy_by_length(T, pivots),
+            reduction.W_norm(state),
+            reduction.u_norm(state),
+            reduction.invariant(state),
+        )
 
     single = measures(jax.tree.map(lambda x: x[..., 1, 0], block), lam[1, 0], alpha[..., 1, 0])
     assert_equal(jax.tree.map(lambda x: x[..., 1, 0], measures(block, lam, alpha)), single, atol=1e-13)
@@ -159,8 +166,11 @@ def test_no_read_out_beats_the_loss_floor(pivots, train):
     state = train(pivots, 50)
     T = reduction.outputs(state, pivots, 2.0)
     shifts = np.linspace(-3, 3, 61)  # a common shift of both outputs is what a read-out could still gain
-    best = sum(min(float(reduction.loss_by_length(T + c, pivots)[L]) for c in shifts) for L in range(len(pivots))
-               if pivots[L] != L + 1)
+    best = sum(
+        min(float(reduction.loss_by_length(T + c, pivots)[L]) for c in shifts)
+        for L in range(len(pivots))
+        if pivots[L] != L + 1
+    )
     to_itself = pivots == np.arange(1, len(pivots) + 1)
     fixed = float(jnp.sum(jnp.where(to_itself, reduction.loss_by_length(T, pivots), 0.0)))
     assert reduction.loss_floor(T, pivots) <= best + fixed + 1e-12

@@ -17,17 +17,24 @@ from jaxtyping import Bool, Float, Int
 from phasescope.studies.regular_language import data
 
 
-def cot_accuracy(output_match: Float[np.ndarray, "*times length"], output_differ: Float[np.ndarray, "*times length"],
-                 beyond: Bool[np.ndarray, "*times"], pivots: Int[np.ndarray, " length"],
-                 input_lengths: Sequence[int], *, truncated: bool) -> Float[np.ndarray, "*times input_length"]:
+def cot_accuracy(
+    output_match: Float[np.ndarray, "*times length"],
+    output_differ: Float[np.ndarray, "*times length"],
+    beyond: Bool[np.ndarray, "*times"],
+    pivots: Int[np.ndarray, " length"],
+    input_lengths: Sequence[int],
+    *,
+    truncated: bool,
+) -> Float[np.ndarray, "*times input_length"]:
     r"""Accuracy for each input length: 0, 1/2 or 1.
 
     `beyond` is whether longer strings than any seen in training are called +1: their attention is uniform, so it is
     $\sum_\ell v_\ell > 0$.
     """
     bit_match, bit_differ = np.asarray(output_match) <= 0, np.asarray(output_differ) <= 0  # the appended token, b = 1
-    accuracies = [_accuracy(bit_match, bit_differ, ~np.asarray(beyond, dtype=bool), pivots, L, truncated)
-                  for L in input_lengths]
+    accuracies = [
+        _accuracy(bit_match, bit_differ, ~np.asarray(beyond, dtype=bool), pivots, L, truncated) for L in input_lengths
+    ]
     return np.stack(accuracies, axis=-1)
 
 
@@ -65,8 +72,11 @@ def cot_accuracy_by_enumeration(params: dict, lam: float, input_length: int, *, 
     return float(np.mean((answer == 1) == is_odd))
 
 
-def model_outputs(params: dict, tokens: Int[np.ndarray, "string position"], lam: float,
-                  ) -> Float[np.ndarray, " string"]:
+def model_outputs(
+    params: dict,
+    tokens: Int[np.ndarray, "string position"],
+    lam: float,
+) -> Float[np.ndarray, " string"]:
     """$T$ of strings of one length, which may exceed the model's: entries never trained are 0."""
     length = tokens.shape[1]
     extra = max(0, 2 * length - len(params["u"]))

@@ -41,8 +41,11 @@ class Margin(NamedTuple):
         return bool(abs(self.feasibility - 1) < 1e-6 and self.gap < 1e-6 and self.rounding < 1e-6)
 
 
-def margin_rows(attention: Float[np.ndarray, "case length position"], pivots: Int[np.ndarray, " length"],
-                alpha: Float[np.ndarray, " length"] | None = None) -> Float[np.ndarray, "row position"]:
+def margin_rows(
+    attention: Float[np.ndarray, "case length position"],
+    pivots: Int[np.ndarray, " length"],
+    alpha: Float[np.ndarray, " length"] | None = None,
+) -> Float[np.ndarray, "row position"]:
     r"""$+\varphi^{L+}$ and $-\varphi^{L-}$ of the classes that occur in training."""
     return _rows(attention, pivots, alpha)
 
@@ -70,9 +73,15 @@ def max_margin(rows: Float[np.ndarray, "row position"]) -> Margin:
     return best
 
 
-def max_margin_of_scores(b: Float[np.ndarray, "case length"], M: Float[np.ndarray, "length position"],
-                         pivots: Int[np.ndarray, " length"], lam: float, *, digits: int = 100,
-                         alpha: Float[np.ndarray, " length"] | None = None) -> Margin:
+def max_margin_of_scores(
+    b: Float[np.ndarray, "case length"],
+    M: Float[np.ndarray, "length position"],
+    pivots: Int[np.ndarray, " length"],
+    lam: float,
+    *,
+    digits: int = 100,
+    alpha: Float[np.ndarray, " length"] | None = None,
+) -> Margin:
     """The same from the scores of the attention, in decimal arithmetic: for huge norms, and lengths up to 64 or so."""
     with localcontext(prec=digits):
         exact = np.vectorize(Decimal, otypes=[object])
@@ -93,8 +102,14 @@ def max_margin_of_scores(b: Float[np.ndarray, "case length"], M: Float[np.ndarra
         v = rows.T @ z
         smallest, norm = min(rows @ v), (v @ v).sqrt()
         gap = norm * norm / (smallest * sum(z)) - 1
-        return Margin(v.astype(float), float(norm * Decimal(2).sqrt()), float(smallest), abs(float(gap)),
-                      int(np.sum(z > 0)), float(norm * Decimal(10) ** (2 - digits)))
+        return Margin(
+            v.astype(float),
+            float(norm * Decimal(2).sqrt()),
+            float(smallest),
+            abs(float(gap)),
+            int(np.sum(z > 0)),
+            float(norm * Decimal(10) ** (2 - digits)),
+        )
 
 
 def _rows(attention, pivots, alpha):
@@ -131,8 +146,14 @@ def _certify(rows, v, z):
     if not (smallest > 0 and pull > 0):
         return _nothing(rows.shape[1])
     gap = np.linalg.norm(v) / smallest * pull / np.sum(z) - 1
-    return Margin(v, float(np.sqrt(2) * np.linalg.norm(v)), float(smallest), abs(float(gap)),
-                  int(np.sum(z > 1e-12 * np.max(z))), float(EPSILON * np.max(np.abs(rows) @ np.abs(v))))
+    return Margin(
+        v,
+        float(np.sqrt(2) * np.linalg.norm(v)),
+        float(smallest),
+        abs(float(gap)),
+        int(np.sum(z > 1e-12 * np.max(z))),
+        float(EPSILON * np.max(np.abs(rows) @ np.abs(v))),
+    )
 
 
 def _nothing(positions):

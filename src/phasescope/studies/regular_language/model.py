@@ -42,8 +42,9 @@ def exhaustive(pivots: Int[np.ndarray, " length"], alpha: ArrayLike | None = Non
     strings = data.all_strings(len(pivots))
     weights = np.ones(len(pivots)) if alpha is None else np.asarray(alpha, dtype=float)
     keys, query, present = lookups(strings.tokens, strings.lengths)
-    return Batch(keys, query, present, data.labels(strings, pivots),
-                 weights[strings.lengths - 1] * 0.5**strings.lengths)
+    return Batch(
+        keys, query, present, data.labels(strings, pivots), weights[strings.lengths - 1] * 0.5**strings.lengths
+    )
 
 
 def lookups(tokens: Int[np.ndarray, "string position"], lengths: Int[np.ndarray, " string"]):

@@ -28,10 +28,16 @@ class Observed(ps.Observables):
     token_score: Float[Array, "position"] = field(symbol=r"v_\ell", doc="read-out of a position's token")
     score_match: Float[Array, "length"] = field(symbol="p_L", doc="attention score of a matching pivot")
     score_differ: Float[Array, "length"] = field(symbol="q_L", doc="attention score of a differing pivot")
-    score_other: Float[Array, "length position"] | None = field(symbol=r"m_{L\ell}", doc="attention score of any other key")
+    score_other: Float[Array, "length position"] | None = field(
+        symbol=r"m_{L\ell}", doc="attention score of any other key"
+    )
     score_self: Float[Array, "length"] = field(symbol="s_L", doc="attention score of the last token itself")
-    attention_match: Float[Array, "length position"] | None = field(symbol=r"\varphi^+", doc="attention in matching strings")
-    attention_differ: Float[Array, "length position"] | None = field(symbol=r"\varphi^-", doc="attention in differing strings")
+    attention_match: Float[Array, "length position"] | None = field(
+        symbol=r"\varphi^+", doc="attention in matching strings"
+    )
+    attention_differ: Float[Array, "length position"] | None = field(
+        symbol=r"\varphi^-", doc="attention in differing strings"
+    )
     output_match: Float[Array, "length"] = field(symbol="T^+_L", doc="output on matching strings")
     output_differ: Float[Array, "length"] = field(symbol="T^-_L", doc="output on differing strings")
     accuracy: Float[Array, ""] = field(doc="mean accuracy over the lengths")
@@ -40,7 +46,9 @@ class Observed(ps.Observables):
     u_norm: Float[Array, ""] = field(symbol=r"\|u\|", doc="norm of the read-out")
     W_norm: Float[Array, ""] = field(symbol=r"\|W\|_F", doc="norm of the attention matrix")
     token_asymmetry: Float[Array, ""] | None = field(doc="largest difference of u between the two tokens of a position")
-    score_asymmetry: Float[Array, ""] | None = field(doc="largest token dependence of W at keys that are neither pivot nor last")
+    score_asymmetry: Float[Array, ""] | None = field(
+        doc="largest token dependence of W at keys that are neither pivot nor last"
+    )
     self_asymmetry: Float[Array, ""] | None = field(doc="largest token dependence of W at the last token's own key")
 
 
@@ -77,7 +85,9 @@ def measure_full(params: model.Params, batch: model.Batch, spec: Spec) -> Observ
     )  # fmt: skip
 
 
-def _observed(state, spec, outputs, by_length, accuracy, token_asymmetry=None, score_asymmetry=None, self_asymmetry=None):
+def _observed(
+    state, spec, outputs, by_length, accuracy, token_asymmetry=None, score_asymmetry=None, self_asymmetry=None
+):
     small = spec.size <= MATRICES_UP_TO
     attention = reduction.attention(state, spec.pivots, spec.lam) if small else (None, None)
     # Where the pivot is the last token itself no string differs: there is no such output, and 0 stands for it.
@@ -135,9 +145,13 @@ def _margin(ds: xr.Dataset, start: xr.Dataset, spec: Spec) -> dict[str, xr.DataA
     scale = np.sqrt((ds.token_score**2).sum("position")) * size
     cosine = xr.where(scale > 0, (ds.token_score * best).sum("position", skipna=False) / scale.where(scale > 0), np.nan)
     return {
-        "margin_norm": (np.sqrt(2) * size).assign_attrs(symbol=r"\|u^*\|", long_name="norm of the max-margin read-out at t_0"),
+        "margin_norm": (np.sqrt(2) * size).assign_attrs(
+            symbol=r"\|u^*\|", long_name="norm of the max-margin read-out at t_0"
+        ),
         "margin_direction": best.assign_attrs(symbol="v^*", long_name="max-margin read-out for the attention at t_0"),
-        "margin_cosine": cosine.assign_attrs(symbol=r"\cos(u_t, u^*)", long_name="alignment with the max-margin read-out"),
+        "margin_cosine": cosine.assign_attrs(
+            symbol=r"\cos(u_t, u^*)", long_name="alignment with the max-margin read-out"
+        ),
     }
 
 
@@ -149,4 +163,6 @@ def _chain_of_thought(ds: xr.Dataset, spec: Spec) -> xr.DataArray:
         spec.pivots, lengths, truncated=spec.task == "even_pairs",
     )  # fmt: skip
     dims = (*ds.loss.dims, "input_length")
-    return xr.DataArray(accuracy, dims=dims, coords={"input_length": lengths}, attrs={"long_name": "parity by chain of thought"})
+    return xr.DataArray(
+        accuracy, dims=dims, coords={"input_length": lengths}, attrs={"long_name": "parity by chain of thought"}
+    )

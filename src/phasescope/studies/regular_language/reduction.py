@@ -62,15 +62,15 @@ def zeros(max_length: int, lanes: tuple[int, ...] = ()) -> State:
     return State(jnp.zeros((N, *lanes)), jnp.zeros((2, N, *lanes)), jnp.zeros((N, N, *lanes)))
 
 
-def step(state: State, pivots: Pivots, eta: ArrayLike, lam: ArrayLike, k: ArrayLike, *,
-         alpha: ArrayLike | None = None) -> State:
+def step(
+    state: State, pivots: Pivots, eta: ArrayLike, lam: ArrayLike, k: ArrayLike, *, alpha: ArrayLike | None = None
+) -> State:
     r"""One update of gradient descent: step $\eta$ on the read-out, net step $\eta k$ on the attention."""
     rates = velocity(state, pivots, lam, k, alpha=alpha)
     return jax.tree.map(lambda x, rate: x + eta * rate, state, rates)
 
 
-def velocity(state: State, pivots: Pivots, lam: ArrayLike, k: ArrayLike, *,
-             alpha: ArrayLike | None = None) -> State:
+def velocity(state: State, pivots: Pivots, lam: ArrayLike, k: ArrayLike, *, alpha: ArrayLike | None = None) -> State:
     r"""$d\,\mathrm{state}/d\tau$: gradient flow in the coordinates of the reduction. `k=0` freezes the attention."""
     v, _, _ = state
     to_lanes = _lifter(v.ndim - 1)
@@ -113,15 +113,21 @@ def loss(state: State, pivots: Pivots, lam: ArrayLike, alpha: ArrayLike | None =
     return jnp.sum(loss_by_length(outputs(state, pivots, lam), pivots, alpha), axis=0)
 
 
-def loss_by_length(T: Float[Array, "case length *lanes"], pivots: Pivots, alpha: ArrayLike | None = None,
-                   ) -> Float[Array, "length *lanes"]:
+def loss_by_length(
+    T: Float[Array, "case length *lanes"],
+    pivots: Pivots,
+    alpha: ArrayLike | None = None,
+) -> Float[Array, "length *lanes"]:
     r"""$\omega^+_L \log(1 + e^{-T^+_L}) + \omega^-_L \log(1 + e^{T^-_L})$; the loss is its sum."""
     weights = _align(data.class_weights(pivots, alpha), T)
     return weights[0] * jax.nn.softplus(-T[0]) + weights[1] * jax.nn.softplus(T[1])
 
 
-def loss_floor(T: Float[Array, "case length *lanes"], pivots: Pivots, alpha: ArrayLike | None = None,
-               ) -> Float[Array, "*lanes"]:
+def loss_floor(
+    T: Float[Array, "case length *lanes"],
+    pivots: Pivots,
+    alpha: ArrayLike | None = None,
+) -> Float[Array, "*lanes"]:
     r"""No read-out can bring the loss below this, by convexity: $\sum_L \alpha_L \log(1 + e^{-|T^+ - T^-|/2})$."""
     weights = _align(data.class_weights(pivots, alpha), T)
     to_itself = _align(pivots == np.arange(1, len(pivots) + 1), T[0])

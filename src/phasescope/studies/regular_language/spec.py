@@ -22,12 +22,20 @@ class Spec(ps.Spec):
     lam: float = ps.field(2.0, symbol=r"\lambda", doc="scale of the attention scores", above=0)
     eta: float = ps.field(0.1, symbol=r"\eta", doc="step size", above=0)
     switch: int = ps.field(100, symbol="t_0", doc="updates in phase 1", at_least=0, traced=True)
-    schedule: str = ps.field("two_phase", choices=("two_phase", "vanilla"), doc="whether phase 1 speeds the attention up")
+    schedule: str = ps.field(
+        "two_phase", choices=("two_phase", "vanilla"), doc="whether phase 1 speeds the attention up"
+    )
     steps: int = ps.field(10_000, symbol="T", doc="updates in all", at_least=1, traced=True)
     horizon: float | None = ps.field(None, symbol=r"\tau", doc="end of flow arms; by default eta * steps", above=0)
-    lengths: str = ps.field("all", choices=("all", "cot"), doc="parity: train on all lengths, or on the chain of thought alone")
-    init_scale: float = ps.field(0.0, symbol=r"\sigma", doc="standard deviation at the start (exhaustive arms)", at_least=0)
-    handover: int = ps.field(1000, doc="handover arm: updates on even pairs before the chain of thought", at_least=1, traced=True)
+    lengths: str = ps.field(
+        "all", choices=("all", "cot"), doc="parity: train on all lengths, or on the chain of thought alone"
+    )
+    init_scale: float = ps.field(
+        0.0, symbol=r"\sigma", doc="standard deviation at the start (exhaustive arms)", at_least=0
+    )
+    handover: int = ps.field(
+        1000, doc="handover arm: updates on even pairs before the chain of thought", at_least=1, traced=True
+    )
 
     def __check_init__(self) -> None:
         if self.lengths == "cot" and self.task != "parity":

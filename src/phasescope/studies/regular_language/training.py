@@ -10,7 +10,7 @@ from jaxtyping import Array
 
 import phasescope as ps
 
-from . import model, reduction
+from . import model, packed, reduction
 from .observables import derive, measure_full, measure_reduced
 from .spec import Spec
 
@@ -30,13 +30,8 @@ def exhaustive(spec: Spec) -> ps.Plan:
 
 def symmetric(spec: Spec) -> ps.Plan:
     """The same descent in the coordinates of the exact symmetry reduction: O(N^2) numbers instead of 2^N strings."""
-    pivots, alpha = spec.pivots, spec.weights
-
-    def descend(speed: Array | float) -> ps.Dynamics:
-        # The scores' gradient contains 1/lam, so a step of eta * speed on W is a net step of eta * speed / lam.
-        step = lambda state, t, key: reduction.step(state, pivots, spec.eta, spec.lam, speed / spec.lam, alpha=alpha)
-        return ps.iterate(step, lanes_last=True)
-
+    # The scores' gradient contains 1/lam, so a step of eta * speed on W is a net step of eta * speed / lam.
+    descend = lambda speed: packed.descent(spec.pivots, spec.eta, spec.lam, speed / spec.lam, spec.weights)
     return ps.Plan(
         init=lambda key: reduction.zeros(spec.size),
         stages=two_phases(spec, descend),
@@ -49,7 +44,9 @@ def symmetric(spec: Spec) -> ps.Plan:
 def handover(spec: Spec) -> ps.Plan:
     """Even pairs first, then the steps of parity's chain of thought alone, without the shorter strings."""
     parity = spec.replace(task="parity", lengths="cot")
-    even, cot = (model.exhaustive(s.pivots, s.weights) for s in (spec.replace(task="even_pairs", lengths="all"), parity))
+    even, cot = (
+        model.exhaustive(s.pivots, s.weights) for s in (spec.replace(task="even_pairs", lengths="all"), parity)
+    )
     plain = lambda batch: full_descent(spec, batch, 1.0)
     return ps.Plan(
         init=lambda key: model.zeros(parity.size),

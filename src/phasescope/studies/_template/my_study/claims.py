@@ -1,6 +1,7 @@
 """One function per theorem: the docstring is the statement, the body its finite-size check."""
 
 import numpy as np
+
 import phasescope as ps
 
 from .theory import closed_form, flow

@@ -1,7 +1,8 @@
 """What the theorems talk about. The annotation names the axes."""
 
-import phasescope as ps
 from jaxtyping import Array, Float
+
+import phasescope as ps
 
 
 class Observed(ps.Observables):

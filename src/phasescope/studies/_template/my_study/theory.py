@@ -6,6 +6,7 @@ $x(t) = 1 / (1 + (1/x_0 - 1) e^{-2t})$.
 
 import jax
 import jax.numpy as jnp
+
 import phasescope as ps
 
 from .observables import loss, measure

@@ -2,6 +2,7 @@
 
 import jax.numpy as jnp
 import optax
+
 import phasescope as ps
 
 from .observables import loss, measure

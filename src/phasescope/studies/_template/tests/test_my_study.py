@@ -3,6 +3,7 @@
 from my_study import study
 from my_study.claims import escape_time_is_logarithmic, flow_follows_the_closed_form
 from my_study.theory import closed_form
+
 from phasescope import Outcome, run, sweep
 from phasescope.testing import check_study, constant_like, noise_like
 

@@ -25,7 +25,9 @@ from ..theory import log_flow
 from . import requests as ask
 from .requests import early_even_pairs, figure_2, figure_4, figure_5, figure_6
 
-LATE = "phase 1 of the experiments lasts until tau = 10, far beyond the 1/N of the theorem: exponents sag from tau = 1 on"
+LATE = (
+    "phase 1 of the experiments lasts until tau = 10, far beyond the 1/N of the theorem: exponents sag from tau = 1 on"
+)
 TAIL = slice(2, None)
 NEAR = (0.9, 1.05)  # ratio to the leading term of the expansion at small tau
 
@@ -42,20 +44,32 @@ def early_v(run: xr.Dataset, tau: xr.DataArray) -> xr.DataArray:
     return xr.where(run.position == 1, tau, tau**2) * scores
 
 
-@claim("Theorem 4.1 (1), first line", theory(early_even_pairs), published(figure_2, expect=Outcome.FAILS, because=LATE), id="4.1-u1")
+@claim(
+    "Theorem 4.1 (1), first line",
+    theory(early_even_pairs),
+    published(figure_2, expect=Outcome.FAILS, because=LATE),
+    id="4.1-u1",
+)
 def first_token_score_grows_linearly(run):
     """v_1 = Theta(eta t) during phase 1; in truth tau/4."""
-    run = settled(run)
-    tau, v = training_time(run), run.token_score.sel(position=1)
-    return ps.scales_like(v, tau, 1.0, 0.05, "v_1") & ps.within(v / (tau / 4), *NEAR, "v_1 / (tau/4)")
+    early = settled(run)
+    tau, v = training_time(early), early.token_score.sel(position=1)
+    law = ps.scales_like(v, tau, 1.0, 0.05, "v_1") & ps.within(v / (tau / 4), *NEAR, "v_1 / (tau/4)")
+    return law & ran_to_the_end(run)
 
 
-@claim("Theorem 4.1 (1), second line", theory(early_even_pairs), published(figure_2, expect=Outcome.FAILS, because=LATE), id="4.1-ul")
+@claim(
+    "Theorem 4.1 (1), second line",
+    theory(early_even_pairs),
+    published(figure_2, expect=Outcome.FAILS, because=LATE),
+    id="4.1-ul",
+)
 def other_token_scores_fall_quadratically(run):
     """v_l = -Theta(eta^2 t^2) for every l >= 2; in truth -(tau^2/64) sum_{L >= l} L^-2."""
-    run = settled(run)
-    tau, v = training_time(run), run.token_score.sel(position=TAIL)
-    return ps.scales_like(-v, tau, 2.0, 0.05, "-v_l", along="time") & ps.within(v / early_v(run, tau), *NEAR, "v_l / closed form")
+    early = settled(run)
+    tau, v = training_time(early), early.token_score.sel(position=TAIL)
+    ratio = ps.within(v / early_v(early, tau), *NEAR, "v_l / closed form")
+    return ps.scales_like(-v, tau, 2.0, 0.05, "-v_l", along="time") & ratio & ran_to_the_end(run)
 
 
 @claim(
@@ -71,37 +85,56 @@ def the_quadratic_constant_is_uniform(run):
     """The constants in v_l = -Theta(eta^2 t^2) do not depend on l: largest and smallest within a factor 10."""
     run = settled(run)
     constant = -run.token_score.sel(position=TAIL) / training_time(run) ** 2
-    return ps.positive(constant, "-v_l / tau^2") & ps.at_most(constant.max("position") / constant.min("position"), 10.0, "spread")
+    return ps.positive(constant, "-v_l / tau^2") & ps.at_most(
+        constant.max("position") / constant.min("position"), 10.0, "spread"
+    )
 
 
-@claim("Theorem 4.1 (1), third line", theory(early_even_pairs), published(figure_2, expect=Outcome.FAILS, because=LATE), id="4.1-u2")
+@claim(
+    "Theorem 4.1 (1), third line",
+    theory(early_even_pairs),
+    published(figure_2, expect=Outcome.FAILS, because=LATE),
+    id="4.1-u2",
+)
 def second_position_is_the_lowest(run):
     """v_2 - v_l <= -Omega(eta^2 t^2) for l >= 3; in truth -(tau^2/64) sum_{L=2}^{l-1} L^-2."""
-    run = settled(run)
-    v, forecast = run.token_score, early_v(run, training_time(run))
+    early = settled(run)
+    v, forecast = early.token_score, early_v(early, training_time(early))
     lead, expected = (x.sel(position=2, drop=True) - x.sel(position=slice(3, None)) for x in (v, forecast))
-    return ps.negative(lead, "v_2 - v_l") & ps.within(lead / expected, *NEAR, "(v_2 - v_l) / closed form")
+    ratio = ps.within(lead / expected, *NEAR, "(v_2 - v_l) / closed form")
+    return ps.negative(lead, "v_2 - v_l") & ratio & ran_to_the_end(run)
 
 
 def _pivot_scores(run, name, sign):
-    run = settled(run)
-    tau, score = training_time(run), sign * run[name].sel(length=TAIL)
+    early = settled(run)
+    tau, score = training_time(early), sign * early[name].sel(length=TAIL)
     forecast = tau**2 / (64 * score.length) * (1 - 1 / score.length)
-    others = sign * key_scores(run).sel(length=TAIL, position=TAIL)
+    others = sign * key_scores(early).sel(length=TAIL, position=TAIL)
     return (
         ps.positive((score - others), "lead over the other keys", where=others.notnull())
         & ps.scales_like(score, tau, 2.0, 0.05, name, along="time")
         & ps.within(score / forecast, *NEAR, f"{name} / closed form")
+        & ran_to_the_end(run)
     )
 
 
-@claim("Theorem 4.1 (2), first line", theory(early_even_pairs), published(figure_2, expect=Outcome.FAILS, because=LATE), id="4.1-A")
+@claim(
+    "Theorem 4.1 (2), first line",
+    theory(early_even_pairs),
+    published(figure_2, expect=Outcome.FAILS, because=LATE),
+    id="4.1-A",
+)
 def matching_first_token_gains_score(run):
     """p_L leads all other keys by Omega(eta^2 t^2); in truth (tau^2/64 L)(1 - 1/L), with a 1/L that the text omits."""
     return _pivot_scores(run, "score_match", 1)
 
 
-@claim("Theorem 4.1 (2), second line", theory(early_even_pairs), published(figure_2, expect=Outcome.FAILS, because=LATE), id="4.1-B")
+@claim(
+    "Theorem 4.1 (2), second line",
+    theory(early_even_pairs),
+    published(figure_2, expect=Outcome.FAILS, because=LATE),
+    id="4.1-B",
+)
 def differing_first_token_loses_score(run):
     """All other keys lead q_L by Omega(eta^2 t^2); in truth q_L = -p_L at leading order."""
     return _pivot_scores(run, "score_differ", -1)
@@ -127,14 +160,15 @@ def second_key_leads_all_later_ones(run):
 @claim("Theorem 4.1 (2), third line, corrected to l < L", theory(early_even_pairs), id="4.1-C-corrected")
 def second_key_leads_quartically(run):
     """m_L2 - m_Ll = (tau^4 / 16384 L^2) sum_{2 <= j < l} j^-2 for 3 <= l < L: stronger in t than the theorem says."""
-    run = settled(run)
-    tau = training_time(run)
-    keys = key_scores(run).sel(length=slice(4, None))
+    early = settled(run)
+    tau = training_time(early)
+    keys = key_scores(early).sel(length=slice(4, None))
     lead = (keys.sel(position=2, drop=True) - keys.sel(position=slice(3, None))).where(run.position < run.length)
     shape = closed_forms.early_second_lead(spec_of(run).size, closed_forms.flow_clock(1.0))
     forecast = tau**4 * xr.DataArray(shape, {"length": run.length, "position": run.position}, ("length", "position"))
-    return ps.scales_like(lead.sel(position=3), tau, 4.0, 0.1, "m_L2 - m_L3", along="time") & ps.within(
-        lead / forecast, *NEAR, "(m_L2 - m_Ll) / closed form", where=lead.notnull()
+    ratio = ps.within(lead / forecast, *NEAR, "(m_L2 - m_Ll) / closed form", where=lead.notnull())
+    return (
+        ps.scales_like(lead.sel(position=3), tau, 4.0, 0.1, "m_L2 - m_L3", along="time") & ratio & ran_to_the_end(run)
     )
 
 
@@ -146,12 +180,16 @@ def attention_leaves_uniformity(run):
     at N = 16: it holds, and it is numerically nothing.
     """
     end = phase_1(run).isel(time=[-1])
-    return ps.positive(excess_attention(end, "match"), "phi_1 - 1/L, matching") & ps.positive(
-        excess_attention(end, "differ"), "phi_2 - 1/L, differing"
-    )
+    differing = ps.positive(excess_attention(end, "differ"), "phi_2 - 1/L, differing")
+    return ps.positive(excess_attention(end, "match"), "phi_1 - 1/L, matching") & differing & ran_to_the_end(run)
 
 
-@claim("Proposition 4.3 and Lemma B.4", published(figure_2, figure_4, figure_5, figure_6), theory(ask.theorem_16, ask.theorem_64), id="4.3")
+@claim(
+    "Proposition 4.3 and Lemma B.4",
+    published(figure_2, figure_4, figure_5, figure_6),
+    theory(ask.theorem_16, ask.theorem_64),
+    id="4.3",
+)
 def attention_outputs_are_separable(*runs):
     """From the second step on, the direction E_1 - E_2 separates the attention outputs of the two classes.
 
@@ -165,7 +203,7 @@ def attention_outputs_are_separable(*runs):
             second - run.score_differ.sel(length=TAIL), "m_L2 - q_L"
         )
 
-    return ps.all_of(map(judge, runs))
+    return ps.all_of(map(judge, runs)) & ran_to_the_end(*runs)
 
 
 def margin_norm(run):
@@ -228,7 +266,9 @@ def drift_bound(*runs):
     def judge(run):
         drift, spec = phase_2(run).W_drift, spec_of(run)
         what = f"|W_t - W_t0| (N = {spec.size}, lam = {spec.lam:g})"
-        moves = ps.agree(drift.isel(time=0), 0.0, what=f"{what} at t_0") & ps.positive(drift.isel(time=-1), f"{what} at the end")
+        moves = ps.agree(drift.isel(time=0), 0.0, what=f"{what} at t_0") & ps.positive(
+            drift.isel(time=-1), f"{what} at the end"
+        )
         return ps.at_most(drift, 1.0, what) & moves
 
     return ps.all_of(map(judge, runs)) & ran_to_the_end(*runs)
@@ -271,7 +311,13 @@ _EMPTY = "tau_0 <= 1/N makes |u*| >= 128 lam N^4, and 14 |u*|^2 <= eta T is then
 @claim(
     "Theorem 4.4, window",
     theory(ask.theorem_6, ask.theorem_16, ask.theorem_64, ask.theorem_256, expect=Outcome.FAILS, because=_EMPTY),
-    published(figure_2, figure_4, figure_5, expect=Outcome.FAILS, because="T of the theorem is 1.7, 4.9 and 7.2 steps here, long before phase 1 ends"),
+    published(
+        figure_2,
+        figure_4,
+        figure_5,
+        expect=Outcome.FAILS,
+        because="T of the theorem is 1.7, 4.9 and 7.2 steps here, long before phase 1 ends",
+    ),
     id="4.4-window",
 )
 def the_theorem_speaks_about_some_time(*runs):
@@ -335,7 +381,10 @@ def loss_bound(run):
     spec, after = spec_of(run), phase_2(run).isel(time=slice(1, None))
     bound = after.loss.copy(data=closed_forms.loss_bound(after.time.values, spec.eta, spec.size, margin_norm(run)))
     if not (bound < float(run.loss.isel(time=0))).any():
-        return ps.undecided(f"vacuous: the bound ends at {float(bound[-1]):.3g}, the loss starts at {float(run.loss[0]):.3g}", "a bound below the start")
+        return ps.undecided(
+            f"vacuous: the bound ends at {float(bound[-1]):.3g}, the loss starts at {float(run.loss[0]):.3g}",
+            "a bound below the start",
+        )
     return ps.at_most(after.loss, bound, "loss", where=bound < float(run.loss.isel(time=0)))
 
 
@@ -359,7 +408,11 @@ def last_decade(run):
 
 @claim(
     "Abstract, rate",
-    published(ask.even_pairs_to_1e4, expect=Outcome.FAILS, because="the slope is -2.2 at 10^3 and still -1.23 at 10^4 steps: 1/t is approached from steeper"),
+    published(
+        ask.even_pairs_to_1e4,
+        expect=Outcome.FAILS,
+        because="the slope is -2.2 at 10^3 and still -1.23 at 10^4 steps: 1/t is approached from steeper",
+    ),
     theory(ask.even_pairs_flow),
     beyond(ask.even_pairs_frozen),
     id="abs-rate",
@@ -372,4 +425,5 @@ def loss_falls_like_one_over_t(run):
 @claim("Section 6, t_2", published(figure_2, ask.figure_3, figure_6), id="t2")
 def read_out_bends_near_600(*runs):
     """|u_t| starts to grow logarithmically near t_2 = 600: d|u| / d log t is largest between 500 and 700."""
-    return ps.all_of(ps.within(onset(run), 500, 700, f"t_2 of {run.attrs['arm']} ({spec_of(run).task}, {spec_of(run).schedule})") for run in runs)
+    what = lambda spec: f"t_2 ({spec.task}, {spec.schedule})"
+    return ps.all_of(ps.within(onset(run), 500, 700, what(spec_of(run))) for run in runs) & ran_to_the_end(*runs)

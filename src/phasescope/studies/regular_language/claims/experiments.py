@@ -31,7 +31,10 @@ def _shapes(run: xr.Dataset, length: int, pivot: int, start: int) -> ps.Verdict:
     gap = (run.attention_match - run.attention_differ).sel(length=length, position=pivot)
     return (
         ps.increasing(scores.sel(position=1), "v_1")
-        & ps.negative(scores.sel(position=[2, 3]).isel(time=[-1]) - scores.sel(position=[2, 3]).isel(time=0, drop=True), "change of v_2, v_3")
+        & ps.negative(
+            scores.sel(position=[2, 3]).isel(time=[-1]) - scores.sel(position=[2, 3]).isel(time=0, drop=True),
+            "change of v_2, v_3",
+        )
         & ps.positive(gap.isel(time=[-1]), "final attention gap between the classes")
     )
 
@@ -46,10 +49,14 @@ def figure_2_is_reproduced(run):
     then = run.sel(time=[100, 600])
     return (
         _losses(run, {0: "4.1589", 100: "3.6507", 600: "1.1023", 1000: "0.34297", 2000: "0.09410"})
-        & _printed(then.token_score.sel(position=[1, 2, 3]), "1.3343 -0.4073 -0.1829 5.3275 -3.7583 -1.7654", "v_1, v_2, v_3")
+        & _printed(
+            then.token_score.sel(position=[1, 2, 3]), "1.3343 -0.4073 -0.1829 5.3275 -3.7583 -1.7654", "v_1, v_2, v_3"
+        )
         & _printed(then.score_match.sel(length=3), "0.2239 2.1202", "p_3")
         & _printed(then.score_differ.sel(length=3), "-0.2679 -2.0019", "q_3")
-        & ps.agree(learned_by_length(run).values, np.array([231.0, 207, 192, 187, 188]), what="learned from t, by length")
+        & ps.agree(
+            learned_by_length(run).values, np.array([231.0, 207, 192, 187, 188]), what="learned from t, by length"
+        )
         & _shapes(run, 3, 1, 1)
     )
 
@@ -61,7 +68,9 @@ def figure_3_is_reproduced(run):
     return (
         _losses(run, {100: "3.6698", 600: "1.7253", 1000: "0.9441", 2000: "0.1752"})
         & _printed(scores, "4.751 -3.677 -1.360 -0.319", "v at 600")
-        & ps.agree(learned_by_length(run).values, np.array([229.0, 207, 195, 240, 629]), what="learned from t, by length")
+        & ps.agree(
+            learned_by_length(run).values, np.array([229.0, 207, 195, 240, 629]), what="learned from t, by length"
+        )
         & ps.within(run.accuracy.sel(time=slice(283, 326)), 1.0, 1.0, "accuracy from 283 to 326")
         & ps.at_most(run.accuracy.sel(time=327), 0.999, "accuracy at 327")
     )
@@ -110,7 +119,11 @@ def even_pairs_model_computes_parity(run):
 
 @claim(
     "Algorithm 1 on longer inputs",
-    beyond(ask.figure_2, expect=Outcome.FAILS, because="an unseen length has uniform attention, hence one answer for all strings: exactly 1/2"),
+    beyond(
+        ask.figure_2,
+        expect=Outcome.FAILS,
+        because="an unseen length has uniform attention, hence one answer for all strings: exactly 1/2",
+    ),
     id="Alg1-length",
 )
 def parity_extends_to_longer_inputs(run):

@@ -24,13 +24,24 @@ from .requests import (
 )
 
 EXACT = 1e-12  # float64 sums of a hundred terms, over some hundred steps
-REDUCED = ("loss", "token_score", "score_match", "score_differ", "score_other", "score_self", "W_norm", "attention_match")
+REDUCED = (
+    "loss",
+    "token_score",
+    "score_match",
+    "score_differ",
+    "score_other",
+    "score_self",
+    "W_norm",
+    "attention_match",
+)
 
 
 def softmax_table(lam: tuple[float, ...], samples: int) -> xr.Dataset:
     """Random pairs of scores, near and far, for each scale."""
     ratios = [closed_forms.softmax_lipschitz_ratios(samples, 16, scale, seed=7) for scale in lam]
-    return xr.Dataset({"ratio": (("lam", "sample"), np.stack(ratios))}, {"lam": list(lam), "sample": np.arange(samples)})
+    return xr.Dataset(
+        {"ratio": (("lam", "sample"), np.stack(ratios))}, {"lam": list(lam), "sample": np.arange(samples)}
+    )
 
 
 def sigmoid_table(points: int) -> xr.Dataset:
@@ -56,9 +67,8 @@ def sigmoid_is_nearly_linear(table):
 @claim("Lemma B.1, token scores", published(full_even_pairs), theory(full_even_pairs_8), id="B.1a")
 def token_scores_depend_on_position_only(run):
     """<u, E_l^w> does not depend on the token w."""
-    return ps.within(run.token_asymmetry, 0.0, EXACT, "|u_a - u_b|") & ps.positive(
-        run.u_norm.isel(time=slice(1, None)), "|u|"
-    )
+    moved = ps.positive(run.u_norm.isel(time=slice(1, None)), "|u|")
+    return ps.within(run.token_asymmetry, 0.0, EXACT, "|u_a - u_b|") & moved & ran_to_the_end(run)
 
 
 _SELF_KEY = "the last token's own key is never seen with the other token, so its score there stays 0 while s_L grows"
@@ -72,15 +82,16 @@ _SELF_KEY = "the last token's own key is never seen with the other token, so its
 )
 def no_score_but_the_pivots_depends_on_the_key_token(run):
     """For every l >= 2, <E_l^w', W E_L^w> does not depend on the token w'."""
-    return ps.within(run.score_asymmetry, 0.0, EXACT, "at l < L") & ps.within(run.self_asymmetry, 0.0, EXACT, "at l = L")
+    return ps.within(run.score_asymmetry, 0.0, EXACT, "at l < L") & ps.within(
+        run.self_asymmetry, 0.0, EXACT, "at l = L"
+    )
 
 
 @claim("Lemma B.1, corrected to l < L", published(full_even_pairs), theory(full_even_pairs_8), id="B.1b-corrected")
 def scores_before_the_last_token_depend_on_position_only(run):
     """For 2 <= l < L, <E_l^w', W E_L^w> does not depend on the token w'."""
-    return ps.within(run.score_asymmetry, 0.0, EXACT, "at l < L") & ps.positive(
-        run.W_norm.isel(time=slice(2, None)), "|W|"
-    )
+    moved = ps.positive(run.W_norm.isel(time=slice(2, None)), "|W|")
+    return ps.within(run.score_asymmetry, 0.0, EXACT, "at l < L") & moved & ran_to_the_end(run)
 
 
 @claim(
@@ -129,7 +140,9 @@ def descent_follows_the_margin(*runs):
         rate, constant = read_out_rate(after), 2 * np.log(4 * after.sizes["length"]) + 2
         unit = lambda v: v / np.sqrt((v**2).sum("position"))
         along = (rate * unit(after.token_score)).sum("position")
-        bound = (1 + constant * after.margin_norm / after.u_norm) * (rate * unit(after.margin_direction)).sum("position")
+        bound = (1 + constant * after.margin_norm / after.u_norm) * (rate * unit(after.margin_direction)).sum(
+            "position"
+        )
         return ps.at_most(along, bound, "rate along u")
 
     return ps.all_of(map(judge, runs)) & ran_to_the_end(*runs)
@@ -144,7 +157,8 @@ def every_string_has_its_margin(*runs):
         start = float(onset(run))
         if np.isnan(start):
             return ps.undecided("the read-out never bends: there is no t_2", "a phase 2")
-        return ps.at_least(ratio.sel(time=slice(start, None)), 5 / 6, f"margin ratio from t_2 on, lam = {spec_of(run).lam:g}")
+        return ps.at_least(
+            ratio.sel(time=slice(start, None)), 5 / 6, f"margin ratio from t_2 on, lam = {spec_of(run).lam:g}"
+        )
 
     return ps.all_of(map(judge, runs)) & ran_to_the_end(*runs)
-

@@ -32,7 +32,10 @@ def a_long_phase_1_gives_phase_2_what_it_needs(run):
 
 def same_reduction(run: xr.Dataset, other: xr.Dataset) -> ps.Verdict:
     """Two runs that should be one."""
-    return ps.all_of(ps.agree(run[name], other[name], atol=1e-12) for name in ("loss", "token_score", "output_match", "output_differ"))
+    return ps.all_of(
+        ps.agree(run[name], other[name], atol=1e-12)
+        for name in ("loss", "token_score", "output_match", "output_differ")
+    )
 
 
 @claim(
@@ -50,7 +53,9 @@ def lam_is_a_ratio_of_learning_rates(vanilla, phase_1):
 
 @claim(
     "Reduction R8 (ours)",
-    theory(ps.sweeps(symmetric, max_length=6, lam=[36.0, 72.0, 144.0, 288.0], eta=0.01, switch=50, steps=50, at=[0, 50])),
+    theory(
+        ps.sweeps(symmetric, max_length=6, lam=[36.0, 72.0, 144.0, 288.0], eta=0.01, switch=50, steps=50, at=[0, 50])
+    ),
     id="R8",
 )
 def weak_margins_follow_the_closed_form(runs):
@@ -61,9 +66,9 @@ def weak_margins_follow_the_closed_form(runs):
     spec = spec_of(runs)
     tau_0 = np.sqrt(closed_forms.step_clock(spec.eta, spec.switch).second)
     early = closed_forms.early_margin_norm(tau_0, 1.0, N) * runs.lam
-    return ps.within(runs.margin_norm / (4 * runs.lam * N / gap), 0.9999, 1.0001, "|u*| / (4 lam N / (p_N - q_N))") & ps.within(
-        runs.margin_norm / early, 0.96, 1.04, "|u*| / early form"
-    )
+    return ps.within(
+        runs.margin_norm / (4 * runs.lam * N / gap), 0.9999, 1.0001, "|u*| / (4 lam N / (p_N - q_N))"
+    ) & ps.within(runs.margin_norm / early, 0.96, 1.04, "|u*| / early form")
 
 
 _lams = [4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0]
@@ -89,7 +94,15 @@ def learning_time_grows_like_the_square_root_of_lam(fast, vanilla):
 def long_phase_1(N: int, last: float, eta: float, first: float = 20.0):
     """Phase 1 for ever at lam = N^2, recorded in log time; steps up to 5 follow the same path in tau within 1%."""
     steps = round(last / eta)
-    return ps.runs(symmetric, max_length=N, lam=float(N * N), eta=eta, switch=steps, steps=steps, at=[0, *log_steps(max(1, round(first / eta)), steps, 70)])
+    return ps.runs(
+        symmetric,
+        max_length=N,
+        lam=float(N * N),
+        eta=eta,
+        switch=steps,
+        steps=steps,
+        at=[0, *log_steps(max(1, round(first / eta)), steps, 70)],
+    )
 
 
 SIZES = (6, 12, 24, 48, 96)

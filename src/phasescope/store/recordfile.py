@@ -16,7 +16,7 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import StoreError
+from ..errors import StoreError
 from .storage import REPAIR, Damaged
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import StoreError
+from ..errors import StoreError
 from .storage import (
     FORMAT,
     LARGEST_JSON,

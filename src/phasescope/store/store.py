@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .drafts import RECORDS, STATUSES, Draft, Resumed, last_position, snapshot_file, unfinished_folder
+from ..errors import StoreError
+from .drafts import RECORDS, STATUSES, Draft, last_position, snapshot_file, unfinished_folder
 from .entries import DIGEST, NAME, Entry, Identity, Problem, RepairReport, Unfinished, run_id
-from .errors import StoreError
 from .storage import (
     FORMAT,
     LARGEST_JSON,
@@ -38,8 +38,6 @@ from .storage import (
 if TYPE_CHECKING:
     import numpy as np
     import xarray as xr
-
-__all__ = ["Draft", "Entry", "Identity", "Problem", "RepairReport", "Resumed", "Store", "Unfinished"]
 
 _LIMIT = 2**33
 

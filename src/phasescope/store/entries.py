@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .errors import StoreError
+from ..errors import StoreError
 from .storage import plain
 
 Value = bool | int | float | str | None

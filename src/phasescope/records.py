@@ -1,0 +1,82 @@
+"""Records -> dataset: the parts that a run yields as it goes, joined, named and described."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import xarray as xr
+
+from . import __version__
+from .divergence import place_of_divergence
+from .engine import Chunk, Job, observed
+from .observables import flag_word, to_dataset
+from .spec import float_fields
+from .study import Study
+
+Part = dict[str, np.ndarray]
+
+
+def assemble(study: Study, job: Job, part: Part, width: int) -> xr.Dataset:
+    """Records -> dataset: named axes, derived quantities, and what the run was, in the attributes."""
+    plan, (seen, dear) = job.plan(), observed(job)
+    lead = ("lane",) if job.lanes else ()
+    lanes_first = lambda x: np.moveaxis(x, -1, 0) if lead else x
+    take = lambda prefix: {k.removeprefix(prefix): lanes_first(v) for k, v in part.items() if k.startswith(prefix)}
+    stages, part = [s.name for s in plan.stages], _while_finite(part)
+    ds = to_dataset(seen, take("seen."), part["time"], part["stage"], stages, plan.coords, lead)
+    if dear is not None and take("dear."):
+        ends = to_dataset(dear, take("dear."), part["dear_time"], part["dear_stage"], stages, plan.coords, lead)
+        ds = ds.merge(ends.drop_vars("stage").rename(time="stage_end"))
+    finite = part["finite"].reshape(len(part["time"]), -1)
+    bad = np.where((~finite).any(0), part["time"][(~finite).argmax(0)], np.nan)
+    bad = part.get("diverged_at", bad)
+    ds = ds.assign_coords(diverged_at=(lead, bad if lead else bad[0]))
+    numbers = {k: ("lane", np.asarray(v)) for k, v in job.columns.items()}
+    numbers |= {k: v for k in float_fields(job.spec) if k not in numbers and (v := getattr(job.spec, k)) is not None}
+    ds = plan.derive(ds.assign_coords(numbers)).drop_vars([k for k in numbers if k not in job.columns])
+    if job.at is not None:  # a run that ended early has no records of the later times
+        end = part["time"][-1]
+        ds = ds.sel(time=[t for t in job.at if t <= end * (1 + 1e-12)] or [end], method="nearest")
+    if "diverged_at" in part:
+        ds = ds.assign_attrs(diverged=place_of_divergence(job, part))
+    return ds.assign_attrs(
+        study=study.name, arm=job.arm.__name__, spec=json.dumps(job.spec.to_json(), sort_keys=True), seed=job.seed,
+        width=width, status="diverged" if np.isfinite(bad).all() else "finished", phasescope=__version__,
+    )  # fmt: skip
+
+
+def join(parts: list[Part]) -> Part:
+    """Consecutive parts of the records as one."""
+    keys = dict.fromkeys(k for p in parts for k in p)
+    return {k: np.concatenate([p[k] for p in parts if k in p]) for k in keys}
+
+
+def part_of(chunk: Chunk) -> Part:
+    """What a chunk adds: its records, what was inspected, and the state if it ended a stage."""
+    part = {f"seen.{k}": v for k, v in chunk.records.items()}
+    part |= {"time": chunk.time, "stage": np.full(len(chunk.time), chunk.stage), "finite": chunk.finite}
+    if chunk.inspected:
+        part |= {f"dear.{k}": v for k, v in chunk.inspected.items()}
+        part |= {"dear_time": chunk.time[-1:], "dear_stage": np.array([chunk.stage])}
+    if chunk.position.stage > chunk.stage:
+        part |= {f"state.{chunk.stage}.{i:04d}": leaf[None] for i, leaf in enumerate(chunk.leaves()[:-1])}
+    return part
+
+
+def snapshots_of(job: Job, part: Part) -> dict[str, list[np.ndarray]]:
+    """The arrays of the state at the end of every stage, by the stage's name."""
+    kept = sorted(k for k in part if k.startswith("state."))
+    names = [flag_word(stage.name) for stage in job.plan().stages]
+    return {name: [part[k][0] for k in kept if k.startswith(f"state.{i}.")] for i, name in enumerate(names)}
+
+
+def _while_finite(part: Part) -> Part:
+    """The records up to the first at which no lane is finite; how much was computed after it depends on the machine."""
+    alive = part["finite"].reshape(len(part["time"]), -1).any(1)
+    if alive.all():
+        return part
+    rows = int(alive.argmin()) + 1
+    ends = int((part["dear_time"] <= part["time"][rows - 1]).sum()) if "dear_time" in part else 0
+    rows_of = lambda name: None if name.startswith(("diverged", "state")) else ends if name.startswith("dear") else rows
+    return {k: v[: rows_of(k)] for k, v in part.items()}
