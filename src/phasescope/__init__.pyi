@@ -55,3 +55,5 @@ from .verdict import Outcome as Outcome
 from .verdict import Verdict as Verdict
 from .verdict import all_of as all_of
 from .verdict import undecided as undecided
+
+__version__: str

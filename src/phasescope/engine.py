@@ -265,7 +265,9 @@ def unflatten(job: Job, position: Position, leaves: Sequence[np.ndarray]) -> tup
     if len(wanted) != len(leaves):
         raise PlanError(f"{job.arm.__name__}: the checkpoint holds {len(leaves)} arrays, the plan has {len(wanted)}.")
     arrays = [
-        jr.wrap_key_data(x, impl=PRNG) if jnp.issubdtype(w.dtype, jax.dtypes.prng_key) else jnp.asarray(x, w.dtype)
+        jr.wrap_key_data(jnp.asarray(x), impl=PRNG)
+        if jnp.issubdtype(w.dtype, jax.dtypes.prng_key)
+        else jnp.asarray(x, w.dtype)
         for x, w in zip(leaves, wanted, strict=True)
     ]
     return eqx.combine(jax.tree.unflatten(tree, arrays), eqx.filter(shapes, _is_shape, inverse=True))

@@ -52,7 +52,8 @@ class Figure:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure as Canvas
 
-        with mpl.rc_context(STYLE | {"axes.prop_cycle": cycler(color=PALETTE)}):
+        style: Any = STYLE | {"axes.prop_cycle": cycler(color=PALETTE)}
+        with mpl.rc_context(style):
             canvas = Canvas(figsize=self.size, layout="constrained")
             FigureCanvasAgg(canvas)
             axes = canvas.subplots(*self.panels, squeeze=True)

@@ -25,5 +25,5 @@ def describe_machine() -> dict[str, Any]:
             "equinox": equinox.__version__, "optax": optax.__version__, "diffrax": diffrax.__version__,
         },
         "device": f"{device.platform}: {device.device_kind}", "machine": platform.machine(), "precision": "float64",
-        "matmul": "highest", "prng": PRNG, "threefry_partitionable": bool(jax.config.jax_threefry_partitionable),
+        "matmul": "highest", "prng": PRNG, "threefry_partitionable": bool(jax.config.read("jax_threefry_partitionable")),
     }  # fmt: skip

@@ -14,6 +14,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
+import numpy as np
 from jaxtyping import Array, Bool, Num, PyTree
 
 from .dynamics import State, is_finite
@@ -55,9 +56,9 @@ def advance_stage(
     key: Array,
     state: State,
     done: Bool[Array, "..."],
-    starts: Num[Array, " span"],
-    stops: Num[Array, " span"],
-    asks: Bool[Array, " span"],
+    starts: Num[Array | np.ndarray, " span"],
+    stops: Num[Array | np.ndarray, " span"],
+    asks: Bool[Array | np.ndarray, " span"],
 ) -> tuple[State, Bool[Array, "..."], tuple[PyTree, Bool[Array, " span ..."], Bool[Array, " span ..."]]]:
     """Advance over each span in turn; what is seen, who is done and who is finite after each.
 
@@ -113,12 +114,12 @@ def inspect_state(arm: Arm, lanes: bool, spec: Spec, key: Array, state: State) -
 
 
 # What runs once is compiled quickly; what runs a million times may use the whole width of a CPU's vector units.
-ONCE = {"xla_backend_optimization_level": 0}
-OFTEN = {"xla_cpu_prefer_vector_width": 512}
+ONCE: Any = {"compiler_options": {"xla_backend_optimization_level": 0}}
+OFTEN: Any = {"compiler_options": {"xla_cpu_prefer_vector_width": 512}}
 
-begin_run_jit = eqx.filter_jit(begin_run, compiler_options=ONCE)
-enter_stage_jit = eqx.filter_jit(enter_stage, compiler_options=ONCE)
-advance_stage_jit = eqx.filter_jit(advance_stage, compiler_options=OFTEN)
+begin_run_jit = eqx.filter_jit(begin_run, **ONCE)
+enter_stage_jit = eqx.filter_jit(enter_stage, **ONCE)
+advance_stage_jit = eqx.filter_jit(advance_stage, **OFTEN)
 inspect_state_jit = eqx.filter_jit(inspect_state)
 
 

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from typing import Any
 
 Tick = Callable[[float], None]
 Meter = Callable[[str, float], AbstractContextManager[Tick]]
@@ -30,7 +31,7 @@ class _Bars:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._display = None
+        self._display: Any = None
         self._users = 0
 
     @contextlib.contextmanager

@@ -68,7 +68,7 @@ def snapshots_of(job: Job, part: Part) -> dict[str, list[np.ndarray]]:
     """The arrays of the state at the end of every stage, by the stage's name."""
     kept = sorted(k for k in part if k.startswith("state."))
     names = [flag_word(stage.name) for stage in job.plan().stages]
-    return {name: [part[k][0] for k in kept if k.startswith(f"state.{i}.")] for i, name in enumerate(names)}
+    return {name: [np.asarray(part[k][0]) for k in kept if k.startswith(f"state.{i}.")] for i, name in enumerate(names)}
 
 
 def _while_finite(part: Part) -> Part:

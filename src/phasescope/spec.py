@@ -8,6 +8,7 @@ receives it as a number, so that changing it compiles nothing anew.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import types
 import typing
@@ -16,7 +17,6 @@ from typing import Any, Self
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from .errors import SpecError, nearest
@@ -80,16 +80,16 @@ class Spec(eqx.Module):
     def traced(self) -> Self:
         """The spec as an argument of a compiled program: floats and traced integers become arrays."""
         kinds = field_types(type(self))
-        changes: dict[str, Any] = {}
+        numbers: dict[str, Any] = {}
         for f in dataclasses.fields(self):
             value = getattr(self, f.name)
             if isinstance(value, jax.Array) or value is None:
                 continue
             if float in kinds[f.name]:
-                changes[f.name] = jnp.asarray(value, float)
+                numbers[f.name] = np.float64(value)
             elif f.metadata.get("traced"):
-                changes[f.name] = jnp.asarray(value, int)
-        return dataclasses.replace(self, **changes)
+                numbers[f.name] = np.int64(value)
+        return dataclasses.replace(self, **jax.device_put(numbers))
 
 
 def float_fields(spec: type[Spec] | Spec) -> list[str]:
@@ -98,6 +98,7 @@ def float_fields(spec: type[Spec] | Spec) -> list[str]:
     return [name for name, kinds in field_types(cls).items() if float in kinds]
 
 
+@functools.cache
 def field_types(cls: type[Spec]) -> dict[str, tuple[type, ...]]:
     """The plain types that each field admits: `int | None` gives (int, NoneType)."""
     hints = typing.get_type_hints(cls)

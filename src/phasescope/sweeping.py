@@ -125,7 +125,7 @@ def lay_out(
     times, tasks = None if at is None else tuple(at), []
     for combination in itertools.product(*outer.values()):
         changes = dict(zip(outer, combination, strict=True))
-        seed = int(changes.pop("seed", numbers[0]))
+        seed = int(changes.pop("seed", min(numbers)))
         for start in range(0, len(lanes), width):
             block = lanes[start : start + width]
             columns = tuple((k, tuple(lane[j] for lane in block)) for j, k in enumerate(inner))
@@ -245,7 +245,7 @@ def _stages(parts: Sequence[xr.Dataset], along: str | xr.Variable) -> xr.DataArr
         sizes = [ds.sizes[along] for ds in parts]
         stages = [s if along in s.dims else s.expand_dims({along: n}) for s, n in zip(stages, sizes, strict=True)]
     stage = xr.concat(stages, along, join="outer", fill_value=np.int32(-1), coords="minimal", compat="override")
-    common = stage.max(along if isinstance(along, str) else along.dims[0])
+    common = stage.max(along if isinstance(along, str) else str(along.dims[0]))
     return common if bool(((stage == common) | (stage < 0)).all()) else stage
 
 

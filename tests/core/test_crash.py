@@ -80,11 +80,11 @@ def test_kills_leave_no_unfinished_run_behind_the_finished_ones(survivors):
 TELLING = """
 import sys
 from phasescope import cli, running
-part = running._part
+part = running.part_of
 def told(chunk):
     print("piece", flush=True)
     return part(chunk)
-running._part = told
+running.part_of = told
 sys.argv = ["phasescope", *sys.argv[1:]]
 cli.main()
 """

@@ -162,7 +162,7 @@ def interrupt_on_call(monkeypatch, owner, name, number, before):
 
 @pytest.mark.parametrize(
     ("owner", "name", "before"),
-    [(running, "_part", True), (running, "_part", False), (Draft, "save", True), (Draft, "save", False)],
+    [(running, "part_of", True), (running, "part_of", False), (Draft, "save", True), (Draft, "save", False)],
     ids=["before the records", "after the records", "before a save", "after a save"],
 )
 def test_no_moment_is_too_bad_for_an_interrupt(owner, name, before, store, small_pieces, monkeypatch):

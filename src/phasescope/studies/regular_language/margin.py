@@ -100,7 +100,7 @@ def max_margin_of_scores(
             return _nothing(M.shape[1])
         z = z / (1 - sum(z))
         v = rows.T @ z
-        smallest, norm = min(rows @ v), (v @ v).sqrt()
+        smallest, norm = min(rows @ v), Decimal(sum(v * v)).sqrt()
         gap = norm * norm / (smallest * sum(z)) - 1
         return Margin(
             v.astype(float),

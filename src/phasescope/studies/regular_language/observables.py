@@ -42,7 +42,9 @@ class Observed(ps.Observables):
     output_differ: Float[Array, "length"] = field(symbol="T^-_L", doc="output on differing strings")
     accuracy: Float[Array, ""] = field(doc="mean accuracy over the lengths")
     accuracy_by_length: Float[Array, "length"] = field(doc="accuracy at one length")
-    loss_floor: Float[Array, ""] = field(doc="no read-out can bring the loss below this")
+    loss_floor: Float[Array, ""] = field(
+        doc="the loss with the two outputs of every length centred: no common shift brings it lower"
+    )
     u_norm: Float[Array, ""] = field(symbol=r"\|u\|", doc="norm of the read-out")
     W_norm: Float[Array, ""] = field(symbol=r"\|W\|_F", doc="norm of the attention matrix")
     token_asymmetry: Float[Array, ""] | None = field(doc="largest difference of u between the two tokens of a position")
@@ -160,7 +162,7 @@ def _chain_of_thought(ds: xr.Dataset, spec: Spec) -> xr.DataArray:
     lengths = np.arange(2, min(spec.size + 2, 16) + 1)
     accuracy = cot_accuracy(
         ds.output_match.values, ds.output_differ.values, (ds.token_score.sum("position") > 0).values,
-        spec.pivots, lengths, truncated=spec.task == "even_pairs",
+        spec.pivots, lengths.tolist(), truncated=spec.task == "even_pairs",
     )  # fmt: skip
     dims = (*ds.loss.dims, "input_length")
     return xr.DataArray(

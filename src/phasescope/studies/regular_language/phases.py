@@ -103,8 +103,9 @@ def excess_attention(ds: xr.Dataset, case: str) -> xr.DataArray:
     pivot = (ds.score_match if case == "match" else ds.score_differ).sel(length=length)
     mine = pivot if case == "match" else keys.sel(position=2)
     others = keys if case == "match" else keys.where(keys.position != 2)
-    ahead = -np.expm1((others - mine) / lam).sum("position")
-    weight = np.exp((others - mine) / lam).sum("position") + 1
+    gap: xr.DataArray = (others - mine) / lam
+    ahead = xr.apply_ufunc(lambda x: -np.expm1(x), gap).sum("position")
+    weight = xr.apply_ufunc(np.exp, gap).sum("position") + 1
     if case == "differ":
         ahead, weight = ahead - np.expm1((pivot - mine) / lam), weight + np.exp((pivot - mine) / lam)
     return ahead / (length * weight)

@@ -128,7 +128,7 @@ def loss_floor(
     pivots: Pivots,
     alpha: ArrayLike | None = None,
 ) -> Float[Array, "*lanes"]:
-    r"""No read-out can bring the loss below this, by convexity: $\sum_L \alpha_L \log(1 + e^{-|T^+ - T^-|/2})$."""
+    r"""No common shift of a length's two outputs brings the loss lower: $\sum_L \alpha_L \log(1 + e^{-|T^+ - T^-|/2})$."""
     weights = _align(data.class_weights(pivots, alpha), T)
     to_itself = _align(pivots == np.arange(1, len(pivots) + 1), T[0])
     margin = jnp.where(to_itself, T[0], jnp.abs(T[0] - T[1]) / 2)

@@ -282,7 +282,7 @@ def drift_bound(*runs):
     ),
     theory(
         ask.theorem_16, ask.theorem_64, expect=Outcome.UNDECIDED,
-        because="vacuous: the bound stays below -1 at N = 16; at N = 64 it says little, and |u*| = 1.2e13 has no certified direction",
+        because="vacuous: the bound stays below -1 at N = 16; at N = 64, |u*| = 1.2e13 has no certified direction",
     ),
     id="4.4-cos",
 )  # fmt: skip

@@ -25,7 +25,8 @@ def a_long_phase_1_gives_phase_2_what_it_needs(run):
     return (
         ps.at_least(after.margin_cosine, 0.998, "cos(u_t, u*)")
         & ps.at_most(after.W_drift / spec_of(run).lam, 1e-3, "|W_t - W_t0| / lam")
-        & ps.decreasing(slope, "d log loss / d log (t - t_0), towards -1") & ps.within(slope.isel(time=-1), -1.0, -0.85, "slope at the end")
+        & ps.decreasing(slope, "d log loss / d log (t - t_0), towards -1")
+        & ps.within(slope.isel(time=-1), -1.0, -0.85, "slope at the end")
         & ran_to_the_end(run)
     )  # fmt: skip
 

@@ -72,7 +72,9 @@ def _cot_pivots(run, name, sign):
     )
 
 
-_LATE = "tau = 10 at the end of the published phase 1: ratios to the early law are 0.70 to 1.09, exponents 1.89 and 2.07"
+_LATE = (
+    "tau = 10 at the end of the published phase 1: ratios to the early law are 0.70 to 1.09, exponents 1.89 and 2.07"
+)
 
 
 @claim(
@@ -234,6 +236,7 @@ def gradient_of_the_chain_of_thought_vanishes(reduced, full):
 def saddle(base_length: int, lam: float) -> xr.Dataset:
     """The growth rate at zero, from the linearisation and from the Hessian of the full model."""
     import jax
+    from jax.flatten_util import ravel_pytree
 
     from ....engine import exact_numbers
     from .. import model
@@ -242,7 +245,7 @@ def saddle(base_length: int, lam: float) -> xr.Dataset:
     alpha = data.length_weights(len(pivots), base_length)
     with exact_numbers():
         batch, zeros = model.exhaustive(pivots, alpha), model.zeros(len(pivots))
-        flat, restore = jax.flatten_util.ravel_pytree(zeros)
+        flat, restore = ravel_pytree(zeros)
         hessian = jax.hessian(lambda x: model.loss(restore(x), batch, lam))(flat)
         lowest = float(np.linalg.eigvalsh(np.asarray(hessian))[0])
     return xr.Dataset({"growth": closed_forms.growth_rate(pivots, alpha, lam, 1 / lam), "lowest": lowest})
@@ -262,7 +265,7 @@ def zero_is_a_strict_saddle(table):
     beyond(
         ps.sweeps(exhaustive, **_cot, steps=5000, init_scale=[0.1, 0.01], seeds=4, at=[0, 5000]),
         expect=Outcome.FAILS,
-        because="noise breaks the symmetry as regularisation does: the loss falls from 2.08 to between 0.06 and 0.78 in 5000 steps",
+        because="noise breaks the symmetry as regularisation does: the loss falls from 2.08 to 0.06..0.78 in 5000 steps",
     ),
     id="C-noise",
 )
