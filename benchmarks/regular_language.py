@@ -290,7 +290,7 @@ def lanes(table: Table, quick: bool) -> None:
         table.add("lanes", f"{words} ({trial} runs)", 1e6 * timing.wall / trial / steps, "us/run-step")
 
     style = fastest_eager(2)[0]
-    contestants = {"torch": eager(style), "symmetric": lambda: in_blocks(64, runs)}
+    contestants = {"torch": eager(style), "symmetric": lambda: in_blocks(128, runs)}
     if loops:
         quickest = min(loops, key=lambda b: found[f"C {b}"].wall)
         contestants["C"] = lambda: loops[quickest](lam, eta, steps, SWITCH, at)
@@ -300,7 +300,7 @@ def lanes(table: Table, quick: bool) -> None:
     per_step = lambda name: 1e6 * best[name].wall / steps / runs
     seconds = f"{best['symmetric'].wall:.1f} s in all"
     table.add("lanes", f"torch eager, {style}", 1e6 * best["torch"].wall / TORCH_SAMPLE, "us/step")
-    table.add("lanes", f"symmetric, {runs} runs in blocks of 64", per_step("symmetric"), "us/run-step", note=seconds)
+    table.add("lanes", f"symmetric, {runs} runs in blocks of 128", per_step("symmetric"), "us/run-step", note=seconds)
     ratio(table, "lanes", f"symmetric against torch {style} (fastest)", best["torch"], best["symmetric"], scale, 5000)
     if loops:
         table.add("lanes", f"C, {runs} runs in blocks of {quickest}, same records", per_step("C"), "us/run-step")

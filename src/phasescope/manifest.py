@@ -19,11 +19,12 @@ def describe_machine() -> dict[str, Any]:
     import optax
 
     device = jax.devices()[0]
+    partitionable = bool(getattr(jax.config, "jax_threefry_partitionable"))  # noqa: B009
     return {
         "versions": {
             "phasescope": __version__, "python": platform.python_version(), "jax": jax.__version__, "numpy": np.__version__,
             "equinox": equinox.__version__, "optax": optax.__version__, "diffrax": diffrax.__version__,
         },
         "device": f"{device.platform}: {device.device_kind}", "machine": platform.machine(), "precision": "float64",
-        "matmul": "highest", "prng": PRNG, "threefry_partitionable": bool(jax.config.read("jax_threefry_partitionable")),
+        "matmul": "highest", "prng": PRNG, "threefry_partitionable": partitionable,
     }  # fmt: skip

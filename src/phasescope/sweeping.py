@@ -141,7 +141,7 @@ def cores() -> int:
 
 def default_width() -> int:
     """Lanes in a block: what fills a CPU core's vector units and cache, or a GPU."""
-    return 64 if jax.default_backend() == "cpu" else 8192
+    return 128 if jax.default_backend() == "cpu" else 8192
 
 
 def sweep_in(
