@@ -327,7 +327,7 @@ def _executor(address: str | None) -> Iterator[Any]:
         yield None
         return
     try:
-        from distributed import Client
+        from distributed import Client  # pyright: ignore[reportMissingImports]
     except ImportError as error:
         raise MissingExtra("`--cluster` needs the cluster extra: pip install 'phasescope[cluster]'") from error
     with Client(address) as client:
