@@ -78,8 +78,9 @@ def test_kills_leave_no_unfinished_run_behind_the_finished_ones(survivors):
 # --- Ctrl-C ---------------------------------------------------------------------------------------------------------
 
 TELLING = """
-import sys
+import signal, sys
 from phasescope import cli, running
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent in the background may have switched Ctrl-C off
 part = running.part_of
 def told(chunk):
     print("piece", flush=True)

@@ -7,7 +7,12 @@ from jax import numpy as jnp
 
 from phasescope.studies.regular_language import data, model, reduction
 
-jax.config.update("jax_enable_x64", True)
+
+@pytest.fixture(autouse=True, scope="module")
+def exact():
+    """64-bit numbers in these tests alone: other tests look at what a user's session keeps."""
+    with jax.enable_x64(True):
+        yield
 
 
 def rate(t, lam, switch):
