@@ -160,7 +160,8 @@ def _rooms(arm: Arm) -> list[Path]:
     house = file.parent
     if not (house / "__init__.py").exists():
         return [file]
-    while (house.parent / "__init__.py").exists():  # an arm may live in a wing and use what is in the house
+    # An arm may live in a wing and use what is in the house; the house of a built-in study stands among the others.
+    while (house.parent / "__init__.py").exists() and house.parent != Path(__file__).parent / "studies":
         house = house.parent
     matters = lambda path: path.relative_to(house).parts[0].removesuffix(".py") not in VERDICT_ROOMS
     return sorted(path for path in house.rglob("*.py") if matters(path) or path == file)
