@@ -1,27 +1,5 @@
 """One function per theorem, lemma and figure statement, in the order of the paper."""
 
-from .even_pairs import (
-    attention_is_frozen_in_phase_2,
-    attention_leaves_uniformity,
-    attention_outputs_are_separable,
-    differing_first_token_loses_score,
-    first_token_score_grows_linearly,
-    loss_falls_below_the_printed_bound,
-    loss_falls_like_one_over_t,
-    matching_first_token_gains_score,
-    nothing_is_learned_by_T,
-    other_token_scores_fall_quadratically,
-    read_out_bends_near_600,
-    read_out_grows_at_least_logarithmically,
-    read_out_grows_by_its_margin_norm,
-    read_out_turns_to_the_max_margin_direction,
-    second_key_leads_all_later_ones,
-    second_key_leads_quartically,
-    second_position_is_the_lowest,
-    the_model_learns_by_T,
-    the_quadratic_constant_is_uniform,
-    the_theorem_speaks_about_some_time,
-)
 from .experiments import (
     even_pairs_model_computes_parity,
     figure_2_is_reproduced,
@@ -69,6 +47,30 @@ from .parity import (
     the_margin_of_parity_is_quadratically_small,
     token_scores_start_as_in_even_pairs,
     zero_is_a_strict_saddle,
+)
+from .phase_1 import (
+    attention_leaves_uniformity,
+    attention_outputs_are_separable,
+    differing_first_token_loses_score,
+    first_token_score_grows_linearly,
+    matching_first_token_gains_score,
+    other_token_scores_fall_quadratically,
+    second_key_leads_all_later_ones,
+    second_key_leads_quartically,
+    second_position_is_the_lowest,
+    the_quadratic_constant_is_uniform,
+)
+from .phase_2 import (
+    attention_is_frozen_in_phase_2,
+    loss_falls_below_the_printed_bound,
+    loss_falls_like_one_over_t,
+    nothing_is_learned_by_T,
+    read_out_bends_near_600,
+    read_out_grows_at_least_logarithmically,
+    read_out_grows_by_its_margin_norm,
+    read_out_turns_to_the_max_margin_direction,
+    the_model_learns_by_T,
+    the_theorem_speaks_about_some_time,
 )
 
 claims = (

@@ -12,8 +12,9 @@ from .. import closed_forms, data
 from ..phases import becomes_right, key_scores, phase_1, ran_to_the_end, spec_of, training_time
 from ..training import exhaustive, handover, symmetric
 from . import requests as ask
-from .even_pairs import NEAR, direction_bound, drift_bound, early_v, last_decade, loss_bound, settled
 from .lemmas import EXACT, REDUCED
+from .phase_1 import NEAR, early_v, settled
+from .phase_2 import direction_bound, drift_bound, last_decade, loss_bound
 
 
 def _both(**numbers):

@@ -8,8 +8,8 @@ import phasescope as ps
 
 from .. import closed_forms
 from ..claims import requests as ask
-from ..claims.even_pairs import margin_norm, nothing_is_learned_by_T
 from ..claims.ours import how_long_phase_1_must_last, long_phase_1
+from ..claims.phase_2 import margin_norm, nothing_is_learned_by_T
 from ..phases import half_time, learned, phase_1, spec_of, training_time
 from ..training import symmetric
 from . import panels
