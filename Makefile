@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 REPORT ?= phasescope-report
+STUDIES ?= regular_language
 
 .PHONY: reproduce test lint types unit catalogue bench clean
 
@@ -29,7 +30,7 @@ catalogue: $(VENV)/.installed-dev
 	$(BIN)/python -m phasescope.catalogue
 
 bench: $(VENV)/.installed-bench
-	$(BIN)/python benchmarks/regular_language.py
+	for study in $(STUDIES); do $(BIN)/python benchmarks/$$study.py || exit 1; done
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

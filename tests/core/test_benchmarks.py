@@ -61,7 +61,7 @@ def test_the_eager_loop_follows_the_exhaustive_arm(module):
 
 @pytest.mark.parametrize("last", [2000, 10_000])
 def test_record_steps_are_100_different_ones(module, last):
-    steps = module("regular_language").record_steps(last)
+    steps = module("harness").record_steps(last)
     assert len(set(steps)) == 100
     assert steps[-1] == last
     assert min(steps) >= 1

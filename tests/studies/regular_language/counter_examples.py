@@ -5,7 +5,10 @@ import json
 
 import numpy as np
 import xarray as xr
-from stand_ins import (
+
+from phasescope.studies.regular_language.phases import training_time
+
+from ..spoiling import (
     Change,
     backwards,
     delayed,
@@ -21,8 +24,6 @@ from stand_ins import (
     stretched,
     swapped,
 )
-
-from phasescope.studies.regular_language.phases import training_time
 
 classes = swapped("score_match", "score_differ")
 uneven = last(lambda ds: ds.assign(token_score=ds.token_score / ds.position), "token_score/position")

@@ -1,5 +1,5 @@
 """Evidence for the tests of the claims: real runs where they are cheap, else the same structure made up, on which the
-claims must come out as established; and ways to spoil it."""
+claims must come out as established."""
 
 import dataclasses
 import json
@@ -13,8 +13,6 @@ from phasescope.gathering import Evidence
 from phasescope.studies.regular_language import study
 from phasescope.studies.regular_language.claims import ours, parity, requests
 from phasescope.studies.regular_language.training import symmetric
-
-Change = Callable[[list[xr.Dataset]], list[xr.Dataset]]
 
 
 def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
@@ -91,70 +89,3 @@ def _sweep(request: Sweeps, real: Callable) -> xr.Dataset:
         loss = 5 * np.log(2) / (1 + time / half)
         return _labelled(xr.Dataset({"loss": (("lam", "time"), loss)}, {**axes, "time": time}), request)
     return real(request)
-
-
-def last(change: Callable[[xr.Dataset], xr.Dataset], name: str) -> Change:
-    """Spoil the last dataset only: one bad run must be enough."""
-    spoil = lambda evidence: [*evidence[:-1], change(evidence[-1])]
-    spoil.__name__ = name
-    return spoil
-
-
-def every(change: Callable[[xr.Dataset], xr.Dataset], name: str) -> Change:
-    """Change all datasets."""
-    spoil = lambda evidence: [change(ds) for ds in evidence]
-    spoil.__name__ = name
-    return spoil
-
-
-def scaled(name: str, factor: float) -> Change:
-    return last(lambda ds: ds.assign({name: factor * ds[name]}), f"{name}*{factor:g}")
-
-
-def flipped(name: str) -> Change:
-    return last(lambda ds: ds.assign({name: -ds[name]}), f"-{name}")
-
-
-def shifted(name: str, by: float) -> Change:
-    return last(lambda ds: ds.assign({name: ds[name] + by}), f"{name}+{by:g}")
-
-
-def powered(name: str, power: float) -> Change:
-    return last(lambda ds: ds.assign({name: ds[name] ** power}), f"{name}^{power:g}")
-
-
-def swapped(a: str, b: str) -> Change:
-    return last(lambda ds: ds.assign({a: ds[b], b: ds[a]}), f"{a}<->{b}")
-
-
-def lost(name: str) -> Change:
-    return last(lambda ds: ds.assign({name: ds[name] * np.nan}), f"{name}=nan")
-
-
-def delayed(name: str) -> Change:
-    """One record later than it was."""
-    late = lambda x: x.copy(data=np.roll(x.transpose("time", ...).values, 1, 0)).where(x.time > x.time[0], x)
-    return last(lambda ds: ds.assign({name: late(ds[name].transpose("time", ...))}), f"{name} one record late")
-
-
-def backwards(name: str, along: str) -> Change:
-    flip = lambda x: x.copy(data=np.flip(x.values, x.get_axis_num(along)))
-    return last(lambda ds: ds.assign({name: flip(ds[name])}), f"{name} backwards in {along}")
-
-
-def stretched(factor: float) -> Change:
-    return last(lambda ds: ds.assign_coords(time=ds.time * factor), f"time*{factor:g}")
-
-
-def _shuffle(ds: xr.Dataset) -> xr.Dataset:
-    order = np.random.default_rng(0).permutation(ds.sizes["time"])
-    return ds.assign({k: v.copy(data=v.isel(time=order).values) for k, v in ds.data_vars.items() if "time" in v.dims})
-
-
-def reordered(evidence: list[xr.Dataset]) -> list[xr.Dataset]:
-    """Each dataset in another's place."""
-    return evidence[::-1]
-
-
-shuffled = last(_shuffle, "shuffled in time")
-cut_short = last(lambda ds: ds.isel(time=slice(max(ds.sizes["time"] // 2, 1))), "broken off")

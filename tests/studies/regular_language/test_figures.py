@@ -1,6 +1,5 @@
 """Every figure says what it shows and draws it, here on small or borrowed evidence."""
 
-import inspect
 import io
 import json
 
@@ -20,6 +19,8 @@ from phasescope.studies.regular_language.figures.panels import BLUE, ORANGE
 from phasescope.studies.regular_language.phases import onset, spec_of
 from phasescope.studies.regular_language.spec import Spec
 from phasescope.studies.regular_language.training import symmetric
+
+from ..contract import FigureContract
 
 FIGURES = {figure.id: figure for figure in study.figures}
 PAPER = {"figure_2": 576, "figure_3": 671, "figure_4": 3171, "figure_5": 5994, "figure_6": 597}  # with their t_2
@@ -99,28 +100,9 @@ def test_the_figures_of_the_paper_and_ours_are_there():
     assert PAPER.keys() | ours <= FIGURES.keys()
 
 
-@pytest.mark.parametrize("id", FIGURES)
-def test_a_drawing_takes_the_evidence_that_its_figure_asks_for(id):
-    inspect.signature(FIGURES[id].draw).bind(*FIGURES[id].evidence, "axes")
-
-
-@pytest.mark.parametrize("id", FIGURES)
-def test_a_caption_says_what_to_see_and_gives_numbers(id):
-    caption = FIGURES[id].caption
-    assert len(caption) > 100
-    assert any(sign.isdigit() for sign in caption)
-
-
-@pytest.mark.parametrize("id", FIGURES)
-def test_every_panel_is_labelled(id, drawn):
-    panels = [axes for axes in drawn(id).axes if axes.get_label() != "<colorbar>"]
-    assert all(axes.get_xlabel() for axes in panels)
-    assert all(axes.get_ylabel() for axes in panels if id != "phase_diagram" or axes is panels[0])
-
-
-@pytest.mark.parametrize("id", FIGURES)
-def test_a_figure_fits_the_width_of_a_page(id, drawn):
-    assert drawn(id).get_size_inches()[0] <= 8.5
+class TestFigures(FigureContract):
+    study = study
+    shared_labels = ("phase_diagram",)
 
 
 @pytest.mark.parametrize("id", PAPER)
