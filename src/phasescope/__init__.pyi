@@ -22,6 +22,7 @@ from .dynamics import State as State
 from .dynamics import descent as descent
 from .dynamics import formula as formula
 from .dynamics import iterate as iterate
+from .evidence import recorded as recorded
 from .evidence import runs as runs
 from .evidence import sized as sized
 from .evidence import sweeps as sweeps
@@ -43,6 +44,7 @@ from .phases import plateau as plateau
 from .phases import sustained as sustained
 from .plan import Plan as Plan
 from .plan import Stage as Stage
+from .plan import continuous as continuous
 from .plan import linear_times as linear_times
 from .plan import log_times as log_times
 from .running import run as run

@@ -11,7 +11,7 @@ from typing import Any
 from .claims import REGIMES, Claim, Regime
 from .discovery import installed
 from .errors import SpecError, StudyNotFound, nearest
-from .evidence import Sized
+from .evidence import Recorded, Sized
 from .gathering import Evidence
 from .running import Lab, lab
 from .study import Study, find
@@ -38,6 +38,7 @@ class Row:
     reduced: bool
     seconds: float
     error: bool = False
+    recorded: bool = False
 
     @property
     def surprising(self) -> bool:
@@ -81,19 +82,29 @@ def check(
     claim: str | None = None,
     regime: str | None = None,
     full: bool = False,
+    recompute: bool = False,
     store: str | Path | bool | None = None,
     progress: bool | None = None,
 ) -> Ledger:
-    """The ledger of some studies (all installed ones if none is named)."""
-    return check_in([find(s) for s in (studies or installed())], lab(store, progress), claim, regime, full)
+    """The ledger of some studies (all installed ones if none is named).
+
+    `full` asks for full-size evidence, `recompute` for fresh runs where evidence is recorded.
+    """
+    chosen = [find(s) for s in (studies or installed())]
+    return check_in(chosen, lab(store, progress), claim, regime, full, recompute)
 
 
-def check_in(studies: Iterable[Study], lab: Lab, claim: str | None, regime: str | None, full: bool) -> Ledger:
+def check_in(
+    studies: Iterable[Study], lab: Lab, claim: str | None, regime: str | None, full: bool, recompute: bool = False
+) -> Ledger:
     """`check`, in a given lab."""
     rows = []
     for study in knowing(studies, claim):
         chosen = chosen_claims(study, claim, regime)
-        with Evidence(study, lab, full) as evidence, lab.meter(f"{study.name}: checking", len(chosen)) as tick:
+        with (
+            Evidence(study, lab, full, recompute) as evidence,
+            lab.meter(f"{study.name}: checking", len(chosen)) as tick,
+        ):
             evidence.ask(request for _, where in chosen for request in where.evidence)
             for one, where in chosen:
                 rows.append(judge(one, where, evidence))
@@ -131,8 +142,9 @@ def judge(claim: Claim, regime: Regime, evidence: Evidence) -> Row:
             Outcome.UNDECIDED, f"could not be checked: {type(problem).__name__}: {problem}", "a check that runs"
         )
     reduced = not evidence.full and any(isinstance(request, Sized) for request in regime.evidence)
+    recorded = not evidence.recompute and any(isinstance(request, Recorded) for request in regime.evidence)
     return Row(
         evidence.study.name, claim.id, claim.cites, claim.statement, regime.name, verdict.outcome.value,
         regime.expect.value, regime.because, verdict.measured, verdict.required, verdict.where, verdict.value,
-        runs, reduced, round(time.perf_counter() - began, 3), error,
+        runs, reduced, round(time.perf_counter() - began, 3), error, recorded,
     )  # fmt: skip

@@ -132,6 +132,7 @@ def check(
     claim: Annotated[str | None, typer.Option(metavar="ID", help="Only this claim.")] = None,
     regime: Annotated[str | None, typer.Option(help="Only this regime: published, theory or beyond.")] = None,
     full: Full = False,
+    recompute: Annotated[bool, typer.Option("--recompute", help="Run again what is recorded: for a GPU.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the bill (runs missing) and stop.")] = False,
     store: StoreDir = None,
     as_json: Json = False,
@@ -146,10 +147,10 @@ def check(
 
     chosen, place = _studies(studies), lab(store, None)
     if dry_run:
-        costs = check_bill(chosen, place, claim, regime, full)
+        costs = check_bill(chosen, place, claim, regime, full, recompute)
         _print_json({"rows": costs}) if as_json else show_check_bill(costs)
         return
-    ledger = check_in(chosen, place, claim, regime, full)
+    ledger = check_in(chosen, place, claim, regime, full, recompute)
     _print_json(ledger.to_json()) if as_json else show_ledger(ledger)
     if ledger.surprises:
         raise typer.Exit(1)

@@ -23,7 +23,7 @@ from jaxtyping import Array, PyTree
 from .dynamics import State
 from .errors import PlanError
 from .observables import Observables
-from .plan import Arm, Plan, Stage, never, plan_of
+from .plan import Arm, Plan, Stage, continuous_fields, never, plan_of
 from .programs import (
     SPANS,
     advance_stage_jit,
@@ -66,7 +66,7 @@ class Job:
     def traced_spec(self) -> Spec:
         """The spec as an argument of the programs, swept fields as columns."""
         floats = {k: jnp.asarray(v, float) for k, v in self.columns.items() if k != "seed"}
-        return self.spec.traced().replace(**floats)
+        return self.spec.traced(continuous_fields(self.arm)).replace(**floats)
 
     def plan(self) -> Plan:
         """The plan on the host; where lanes differ, that of the first."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from .plan import Arm
@@ -31,6 +32,7 @@ class Sweeps:
     axes: tuple[tuple[str, tuple[Any, ...]], ...]
     seeds: int
     at: tuple[float, ...] | None
+    lanes: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +51,15 @@ class Sized:
     full: Runs | Sweeps | Tables
 
 
-Request = Runs | Sweeps | Tables | Sized
+@dataclasses.dataclass(frozen=True)
+class Recorded:
+    """Evidence that was computed once, on a machine that few have, and is kept in a file beside the study."""
+
+    request: Runs | Sweeps
+    file: Path
+
+
+Request = Runs | Sweeps | Tables | Sized | Recorded
 
 
 def runs(
@@ -60,12 +70,21 @@ def runs(
 
 
 def sweeps(
-    arm: Arm, *, preset: str | None = None, seeds: int = 1, at: Iterable[float] | None = None, **fields: Any
+    arm: Arm,
+    *,
+    preset: str | None = None,
+    seeds: int = 1,
+    at: Iterable[float] | None = None,
+    lanes: int | None = None,
+    **fields: Any,
 ) -> Sweeps:
-    """Ask for a sweep: fields given as lists are its axes, the others are changed for all: `sweeps(gd, eta=[.1, .2])`."""
+    """Ask for a sweep: fields given as lists are its axes, the others are changed for all: `sweeps(gd, eta=[.1, .2])`.
+
+    `lanes` is the width of a block: with as many floats as lanes, a block shares one seed and its random numbers.
+    """
     axes = tuple((k, tuple(v)) for k, v in fields.items() if _is_axis(v))
     changes = tuple(sorted((k, v) for k, v in fields.items() if not _is_axis(v)))
-    return Sweeps(arm, preset, changes, axes, seeds, None if at is None else tuple(at))
+    return Sweeps(arm, preset, changes, axes, seeds, None if at is None else tuple(at), lanes)
 
 
 def tables(function: Callable[..., Any], **arguments: Any) -> Tables:
@@ -77,6 +96,11 @@ def tables(function: Callable[..., Any], **arguments: Any) -> Tables:
 def sized(small: Runs | Sweeps | Tables, full: Runs | Sweeps | Tables) -> Sized:
     """Ask for `small` by default and for `full` with `check --full`; the ledger says which rows were reduced."""
     return Sized(small, full)
+
+
+def recorded(request: Runs | Sweeps, file: Path) -> Recorded:
+    """Ask for what `recording.write` left in the file; `check --recompute` runs the request itself instead."""
+    return Recorded(request, file)
 
 
 def _is_axis(value: Any) -> bool:

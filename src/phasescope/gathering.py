@@ -9,19 +9,21 @@ from typing import Self
 import xarray as xr
 
 from .engine import Job
-from .evidence import Request, Runs, Sized, Sweeps, Tables
+from .evidence import Recorded, Request, Runs, Sized, Sweeps, Tables
+from .recording import read
 from .running import Lab, identity, job_for, obtain
 from .study import Study
 from .sweeping import Layout, bill, cores, lay_out, sweep_in
 
+Plain = Runs | Sweeps | Tables | Recorded
 Resolved = tuple[xr.Dataset, tuple[str, ...]]
 
 
 class Evidence:
     """Remembers what it found and what failed: neither is run again for another claim, plot or figure."""
 
-    def __init__(self, study: Study, lab: Lab, full: bool = False) -> None:
-        self.study, self.lab, self.full = study, lab, full
+    def __init__(self, study: Study, lab: Lab, full: bool = False, recompute: bool = False) -> None:
+        self.study, self.lab, self.full, self.recompute = study, lab, full, recompute
         self._known: dict[Request, futures.Future[Resolved]] = {}
         self._pool: futures.Executor | None = None
 
@@ -54,11 +56,15 @@ class Evidence:
                 found.set_exception(problem)
         return self._known[plain].result()
 
-    def plain(self, request: Request) -> Runs | Sweeps | Tables:
-        """The request at the size asked for."""
-        return (request.full if self.full else request.small) if isinstance(request, Sized) else request
+    def plain(self, request: Request) -> Plain:
+        """The request at the size asked for, and run again if that was asked for."""
+        if isinstance(request, Sized):
+            return request.full if self.full else request.small
+        return request.request if isinstance(request, Recorded) and self.recompute else request
 
-    def _resolve(self, request: Runs | Sweeps | Tables) -> Resolved:
+    def _resolve(self, request: Plain) -> Resolved:
+        if isinstance(request, Recorded):
+            return read(request.file), (f"recorded:{request.file.stem}",)
         if isinstance(request, Tables):
             return request.function(**dict(request.arguments)), ()
         if isinstance(request, Runs):
@@ -72,12 +78,12 @@ class Evidence:
 
     def _layout(self, request: Sweeps) -> Layout:
         fields = dict(request.changes) | {k: list(v) for k, v in request.axes}
-        return lay_out(self.study, request.arm, request.preset, request.seeds, request.at, None, fields)
+        return lay_out(self.study, request.arm, request.preset, request.seeds, request.at, request.lanes, fields)
 
     def missing(self, request: Request) -> tuple[int, int]:
         """How many runs or blocks the request needs, and how many of them the store lacks."""
         plain, store = self.plain(request), self.lab.store
-        if isinstance(plain, Tables):
+        if isinstance(plain, Tables | Recorded):
             return 0, 0
         if isinstance(plain, Runs):
             have = store is not None and store.find(identity(self.study, self._job(plain))) is not None

@@ -85,14 +85,16 @@ def show_sweep(summary: dict[str, Any], ds: Any) -> None:
         )
 
 
-def check_bill(studies: Any, lab: Any, claim: str | None, regime: str | None, full: bool) -> list[dict[str, Any]]:
+def check_bill(
+    studies: Any, lab: Any, claim: str | None, regime: str | None, full: bool, recompute: bool
+) -> list[dict[str, Any]]:
     """For each study: runs that its claims need, runs that the store lacks, seconds that the missing ones may take."""
     from .checking import chosen_claims, knowing
     from .gathering import Evidence
 
     rows = []
     for study in knowing(studies, claim):
-        evidence = Evidence(study, lab, full)
+        evidence = Evidence(study, lab, full, recompute)
         wanted = {evidence.plain(e): e for _, r in chosen_claims(study, claim, regime) for e in r.evidence}
         need, lack = (
             (sum(x) for x in zip(*(evidence.missing(e) for e in wanted.values()), strict=True)) if wanted else (0, 0)

@@ -14,7 +14,7 @@ from jaxtyping import Array, Bool, PyTree
 from .dynamics import Dynamics, State
 from .errors import PlanError
 from .observables import Observables
-from .spec import Spec
+from .spec import Spec, float_fields
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,6 +116,29 @@ class Arm(Protocol):
     __name__: str
 
     def __call__(self, spec: Any, /) -> Plan: ...
+
+
+def continuous(*fields: str) -> Callable[[Arm], Arm]:
+    """Integer fields that are mere numbers to an arm (a size that a reduction made a parameter of its equations).
+
+    They may be swept as lanes, and another value compiles nothing. `@ps.continuous("samples", "length")`
+    """
+
+    def mark(arm: Arm) -> Arm:
+        setattr(arm, "continuous", fields)  # noqa: B010
+        return arm
+
+    return mark
+
+
+def continuous_fields(arm: Arm) -> tuple[str, ...]:
+    """The integer fields that `continuous` names."""
+    return getattr(arm, "continuous", ())
+
+
+def lane_fields(arm: Arm, spec: Spec) -> list[str]:
+    """Names of the fields that may be swept inside one program of this arm."""
+    return [*float_fields(spec), *continuous_fields(arm)]
 
 
 def plan_of(arm: Arm, spec: Spec) -> Plan:

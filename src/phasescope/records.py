@@ -11,7 +11,7 @@ from . import __version__
 from .divergence import place_of_divergence
 from .engine import Chunk, Job, observed
 from .observables import flag_word, to_dataset
-from .spec import float_fields
+from .plan import lane_fields
 from .study import Study
 
 Part = dict[str, np.ndarray]
@@ -33,7 +33,9 @@ def assemble(study: Study, job: Job, part: Part, width: int) -> xr.Dataset:
     bad = part.get("diverged_at", bad)
     ds = ds.assign_coords(diverged_at=(lead, bad if lead else bad[0]))
     numbers = {k: ("lane", np.asarray(v)) for k, v in job.columns.items()}
-    numbers |= {k: v for k in float_fields(job.spec) if k not in numbers and (v := getattr(job.spec, k)) is not None}
+    numbers |= {
+        k: v for k in lane_fields(job.arm, job.spec) if k not in numbers and (v := getattr(job.spec, k)) is not None
+    }
     ds = plan.derive(ds.assign_coords(numbers)).drop_vars([k for k in numbers if k not in job.columns])
     if job.at is not None:  # a run that ended early has no records of the later times
         end = part["time"][-1]

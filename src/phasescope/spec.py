@@ -12,7 +12,7 @@ import functools
 import math
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Self
 
 import equinox as eqx
@@ -77,15 +77,18 @@ class Spec(eqx.Module):
         """The inverse of `to_json`."""
         return cls().replace(**values)
 
-    def traced(self) -> Self:
-        """The spec as an argument of a compiled program: floats and traced integers become arrays."""
+    def traced(self, continuous: Collection[str] = ()) -> Self:
+        """The spec as an argument of a compiled program: floats and traced integers become arrays.
+
+        Integers that are `continuous` to an arm become floats.
+        """
         kinds = field_types(type(self))
         numbers: dict[str, Any] = {}
         for f in dataclasses.fields(self):
             value = getattr(self, f.name)
             if isinstance(value, jax.Array) or value is None:
                 continue
-            if float in kinds[f.name]:
+            if float in kinds[f.name] or f.name in continuous:
                 numbers[f.name] = np.float64(value)
             elif f.metadata.get("traced"):
                 numbers[f.name] = np.int64(value)

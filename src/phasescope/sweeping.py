@@ -22,10 +22,9 @@ import xarray as xr
 from .discovery import installed
 from .engine import Job
 from .errors import PlanError, SpecError
-from .plan import Arm
+from .plan import Arm, continuous_fields, lane_fields
 from .running import Lab, identity, job_for, lab, obtain
 from .setup import prepare
-from .spec import float_fields
 from .store import Store
 from .study import Study, find
 
@@ -101,14 +100,14 @@ def lay_out(
     fields: Mapping[str, Any],
 ) -> Layout:
     """Cut a sweep into blocks of lanes."""
-    floats = float_fields(study.spec)
+    floats, whole = lane_fields(arm, study.spec), continuous_fields(arm)
     axes = {k: tuple(np.asarray(v).tolist()) for k, v in fields.items() if np.ndim(v) == 1}
     fixed = {k: v for k, v in fields.items() if k not in axes}
     study.specify(preset, **fixed, **{k: v[0] for k, v in axes.items() if v})
     for name, values in axes.items():
         if not values or len(set(values)) != len(values):
             raise SpecError(f"{study.name}: the axis {name} needs values that differ from each other, got {values}.")
-    inner = {k: tuple(float(x) for x in v) for k, v in axes.items() if k in floats}
+    inner = {k: v if k in whole else tuple(map(float, v)) for k, v in axes.items() if k in floats}
     outer = {k: v for k, v in axes.items() if k not in inner}
     numbers = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds)
     if not numbers or min(numbers) < 0 or max(numbers) >= 2**32 or len(set(numbers)) != len(numbers):
@@ -264,7 +263,7 @@ def _unfold(ds: xr.Dataset, inner: Mapping[str, tuple[float, ...]]) -> xr.Datase
 
     data = {k: split(v.variable) for k, v in ds.data_vars.items()}
     coords = {k: split(v.variable) for k, v in ds.coords.items()}
-    axes = {k: np.asarray(v, int if k == "seed" else float) for k, v in inner.items()}
+    axes = {k: np.asarray(v, int if k == "seed" else None) for k, v in inner.items()}
     return xr.Dataset(data, coords | axes, ds.attrs)
 
 

@@ -18,9 +18,9 @@ from .errors import PhasescopeError
 from .figures import Figure
 from .gathering import Evidence
 from .observables import axes
-from .plan import Arm
+from .plan import Arm, lane_fields
 from .running import Lab, obtain
-from .spec import Spec, float_fields
+from .spec import Spec
 from .study import Study
 from .verdict import Verdict
 
@@ -88,7 +88,7 @@ def _arm(study: Study, arm: Arm) -> Iterator[str]:
         yield f"{name} cannot be run: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         return
     swept = {}
-    for field in float_fields(spec):
+    for field in lane_fields(arm, spec):
         value = getattr(spec, field)
         with contextlib.suppress(PhasescopeError), exact_numbers():
             check_schedule(dataclasses.replace(job, columns={field: (value, _nudged(spec, field))}))
@@ -106,7 +106,8 @@ def _arm(study: Study, arm: Arm) -> Iterator[str]:
 def _nudged(spec: Spec, field: str) -> float:
     """A nearby value in range."""
     value = getattr(spec, field)
-    for candidate in (value * 1.01, value * 0.99, value + 0.01, value):
+    nearby = (value + 1, value - 1) if isinstance(value, int) else (value * 1.01, value * 0.99, value + 0.01)
+    for candidate in (*nearby, value):
         with contextlib.suppress(PhasescopeError):
             spec.replace(**{field: candidate})
             return candidate

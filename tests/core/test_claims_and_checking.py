@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import toys
 import xarray as xr
 
 import phasescope as ps
-from phasescope import running
+from phasescope import recording, running
 from phasescope.checking import chosen_claims
 from phasescope.errors import PlanError, SpecError, StudyNotFound
 from phasescope.gathering import Evidence
@@ -175,6 +177,41 @@ def test_the_size_of_the_evidence_is_chosen_and_noted(full, steps, reduced):
 
     [row] = ledger(how_long, full=full)
     assert (row.outcome, row.reduced) == ("holds", reduced)
+
+
+@pytest.mark.parametrize(("recompute", "steps", "recorded"), [(False, 12.0, True), (True, 6.0, False)])
+def test_recorded_evidence_is_read_or_run_again_and_noted(recompute, steps, recorded, tmp_path):
+    kept = ps.recorded(evidence, tmp_path / "long_run.zip")
+    recording.write(kept, ps.run(toys.study, "quadratic", steps=12, store=False, progress=False), seconds=3.0)
+
+    @ps.claim("Remark", kept)
+    def how_long(run):
+        """How long it ran."""
+        return ps.within(run.time[-1], steps, steps)
+
+    [row] = ledger(how_long, recompute=recompute)
+    assert (row.outcome, row.recorded) == ("holds", recorded)
+    assert ("recorded:long_run" in row.runs) == recorded
+
+
+def test_a_recorded_file_says_where_its_numbers_come_from(tmp_path):
+    kept = ps.recorded(evidence, tmp_path / "run.zip")
+    recording.write(kept, ps.run(toys.study, "quadratic", steps=6, store=False, progress=False), seconds=3.0)
+    manifest = json.loads(recording.read(kept.file).attrs["manifest"])
+    assert manifest["request"]["arm"] == "quadratic"
+    assert manifest["seconds"] == 3.0
+    assert {"device", "versions", "sources"} <= manifest.keys()
+
+
+def test_evidence_that_was_never_recorded_is_undecided_and_says_so(tmp_path):
+    @ps.claim("Remark", ps.recorded(evidence, tmp_path / "absent.zip"))
+    def how_long(run):
+        """How long it ran."""
+        return ps.within(run.time[-1], 1, 1)
+
+    [row] = ledger(how_long)
+    assert (row.outcome, row.surprising) == ("undecided", True)
+    assert "absent.zip was not recorded yet" in row.measured
 
 
 def test_a_ledger_is_plain_json():

@@ -231,6 +231,21 @@ def test_a_changed_shape_compiles_anew():
     assert traces(width=5) > 0
 
 
+def test_a_size_that_is_a_number_to_the_arm_compiles_nothing_anew():
+    seen = []
+
+    @ps.continuous("width")
+    def noting(spec):
+        """Any size, noting each time it is traced."""
+        seen.append(isinstance(spec.width, jax.core.Tracer))
+        return toys.any_size(spec)
+
+    toys.finish(Job(noting, toys.Spec(width=2)))
+    before = sum(seen)
+    toys.finish(Job(noting, toys.Spec(width=5)))
+    assert sum(seen) == before > 0
+
+
 def test_a_block_of_lanes_compiles_once_for_all_its_numbers():
     block = lambda *etas: toys.finish(Job(counting, toys.Spec(), columns={"eta": etas}))
     block(0.1, 0.2)

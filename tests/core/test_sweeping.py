@@ -305,3 +305,13 @@ def test_other_processes_give_what_threads_give(tmp_path):
 def test_other_processes_need_a_study_that_they_can_find(store):
     with futures.ProcessPoolExecutor(1) as pool, pytest.raises(PlanError, match="toys is not an installed study"):
         ps.sweep(toys.study, toys.quadratic, width=[1, 2], executor=pool)
+
+
+def test_sizes_that_are_numbers_to_an_arm_are_lanes_of_one_block():
+    sizes = [1, 3, 7]
+    ds = ps.sweep(toys.study, "any_size", width=sizes, steps=4, store=False, progress=False)
+    alone = [ps.run(toys.study, "quadratic", width=n, steps=4, store=False, progress=False).loss for n in sizes]
+    np.testing.assert_allclose(ds.loss.transpose("width", "time"), np.stack(alone), rtol=1e-14)
+    assert ds.width.values.tolist() == sizes
+    layout = lay_out(toys.study, toys.any_size, None, 1, None, None, {"width": sizes})
+    assert len(layout.tasks) == 1

@@ -55,6 +55,14 @@ def quadratic(spec):
     return plan(spec, ps.descent(loss, optax.sgd(spec.eta)), ps.linear_times(spec.steps))
 
 
+@ps.continuous("width")
+def any_size(spec):
+    """The descent of one coordinate, and the loss of `width` such: a size that is a mere number."""
+    seen = lambda w: Seen(0.5 * spec.width * w[0] ** 2, w)
+    stage = ps.Stage("training", ps.descent(loss, optax.sgd(spec.eta)), ps.linear_times(spec.steps))
+    return ps.Plan(lambda key: jnp.full(1, spec.start), (stage,), seen)
+
+
 def sparse(spec):
     """The same, recorded at its end only."""
     return plan(spec, ps.descent(loss, optax.sgd(spec.eta)), ps.linear_times(spec.steps, 1))
@@ -142,7 +150,7 @@ def loss_curve(run, axes):
 
 
 ARMS = (
-    quadratic, sparse, sampled, walk, squaring, cubic_flow, cubic_formula, until_small, curriculum, derived,
+    quadratic, any_size, sparse, sampled, walk, squaring, cubic_flow, cubic_formula, until_small, curriculum, derived,
 )  # fmt: skip
 PRESETS = {"tiny": Spec(steps=6), "long": Spec(steps=100)}
 study = ps.Study("toys", Spec(), ARMS, (loss_falls,), (loss_curve,), paper="Nobody, Toys (2000)", presets=PRESETS)

@@ -11,6 +11,27 @@ if TYPE_CHECKING:
 
 SYMBOLS = {"holds": "✓", "fails": "✗", "undecided": "?"}
 REDUCED = "judged on reduced-size evidence; --full asks for the full size"
+RECORDED = "judged on evidence recorded on another machine; --recompute runs it again"
+
+
+@dataclasses.dataclass(frozen=True)
+class Caveat:
+    """What to know of the evidence of some rows: a mark for a table, a word, a sentence."""
+
+    mark: str
+    word: str
+    sentence: str
+
+
+def caveats(row: Row) -> list[Caveat]:
+    """What to know of the evidence of this row."""
+    known = ((row.reduced, Caveat("*", "reduced size", REDUCED)), (row.recorded, Caveat("†", "recorded", RECORDED)))
+    return [caveat for applies, caveat in known if applies]
+
+
+def footnotes(ledger: Iterable[Row]) -> list[Caveat]:
+    """The caveats that occur, once each."""
+    return list(dict.fromkeys(caveat for row in ledger for caveat in caveats(row)))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from .drawings import Drawing
-from .findings import REDUCED, SYMBOLS, Tally, counts, surprise
+from .findings import SYMBOLS, Tally, caveats, counts, surprise
 from .markup import Markup, join, safe_name, tag
 from .plots import DPI, Plot
 
@@ -75,7 +75,7 @@ def _details(row: Row, exhibits: Iterable[Exhibit]) -> Markup:
     facts = (
         ("expected", f"{row.expected}, because {row.because}" if row.because else row.expected),
         ("deciding number", None if row.value is None else f"{row.value:.6g}"),
-        ("size", REDUCED if row.reduced else None),
+        ("evidence", "; ".join(note.sentence for note in caveats(row)) or None),
         ("runs", between(runs) if runs else None),
     )
     listed = [tag("dt", name) + tag("dd", fact) for name, fact in facts if fact is not None]
@@ -153,7 +153,8 @@ def outcome(row: Row) -> Markup:
 
 
 def regime(row: Row) -> Markup:
-    return join((row.regime, Markup("<br>") + tag("small", "reduced size", title=REDUCED) if row.reduced else None))
+    notes = [Markup("<br>") + tag("small", note.word, title=note.sentence) for note in caveats(row)]
+    return join((row.regime, *notes))
 
 
 def link(row: Row) -> Markup:

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from .findings import REDUCED, SYMBOLS, Tally, counts, findings, surprise
+from .findings import SYMBOLS, Tally, caveats, counts, findings, footnotes, surprise
 from .markup import visible
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def ledger_table(ledger: Ledger) -> Table:
     from rich.text import Text
 
     studies = list(counts(ledger))
-    caption = f"* {REDUCED}" if any(row.reduced for row in ledger) else None
+    caption = "\n".join(f"{note.mark} {note.sentence}" for note in footnotes(ledger)) or None
     table = Table(box=SIMPLE_HEAD, caption=caption, caption_justify="left", pad_edge=False, collapse_padding=True)
     longest = max((len(row.claim) for row in ledger), default=0)
     table.add_column("claim", overflow="fold", min_width=min(longest, 16))
@@ -52,7 +52,7 @@ def ledger_table(ledger: Ledger) -> Table:
             table.add_row(Text(_line(study), style="bold"))
         for row in ledger:
             if row.study == study:
-                regime = row.regime + (" *" if row.reduced else "")
+                regime = " ".join([row.regime, *(note.mark for note in caveats(row))])
                 cells = (row.claim, regime, _outcome(row), row.measured, row.required, row.where)
                 table.add_row(*(Text(_line(cell)) if isinstance(cell, str) else cell for cell in cells))
         table.add_section()
@@ -76,8 +76,8 @@ def ledger_markdown(ledger: Ledger) -> str:
         rows = [_cells(row) for row in ledger if row.study == study]
         heads = ("claim", "cites", "regime", "outcome", "measured", "required", "where")
         lines += ["", f"## {_md(study)}", "", *_table(heads, rows)]
-    if any(row.reduced for row in ledger):
-        lines += ["", f"\\* {REDUCED}."]
+    for note in footnotes(ledger):
+        lines += ["", f"{_md(note.mark)} {note.sentence}."]
     return "\n".join(lines) + "\n"
 
 
@@ -103,7 +103,7 @@ def _said(row: Row) -> str:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    regime = _md(row.regime) + (" \\*" if row.reduced else "")
+    regime = " ".join([_md(row.regime), *(_md(note.mark) for note in caveats(row))])
     return _md(row.claim), _md(row.cites), regime, _said(row), _md(row.measured), _md(row.required), _md(row.where)
 
 

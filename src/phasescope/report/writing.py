@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..evidence import Request, Runs, Sweeps, Tables
+from ..evidence import Recorded, Request, Runs, Tables
 from ..store.storage import make_folders, place, plain, refusals
 from .drawings import draw_all
 from .markup import safe_name, visible
@@ -19,7 +19,7 @@ from .text import ledger_markdown
 
 if TYPE_CHECKING:
     from ..checking import Ledger
-    from ..gathering import Evidence
+    from ..gathering import Evidence, Plain
     from ..running import Lab
     from ..study import Study
 
@@ -95,7 +95,7 @@ def _exhibit(request: Request, evidence: Evidence, seen: dict[Request, Exhibit])
     return seen[asked]
 
 
-def _exhibited(request: Runs | Sweeps | Tables, evidence: Evidence, anchor: str) -> Exhibit:
+def _exhibited(request: Plain, evidence: Evidence, anchor: str) -> Exhibit:
     label = describe(request)
     try:
         found = evidence.get(request)[0]
@@ -111,8 +111,10 @@ def _exhibited(request: Runs | Sweeps | Tables, evidence: Evidence, anchor: str)
     return Exhibit(anchor, label, picture, "; ".join(notes))
 
 
-def describe(request: Runs | Sweeps | Tables) -> str:
+def describe(request: Plain) -> str:
     """A request for evidence in one line: `symmetric, lam = 10, figure_2, seed 0`."""
+    if isinstance(request, Recorded):
+        return f"recorded {describe(request.request)}"
     if isinstance(request, Tables):
         return ", ".join([f"table {request.function.__name__}", *(f"{k} = {_short(v)}" for k, v in request.arguments)])
     words = [f"preset {request.preset}"] if request.preset else []
