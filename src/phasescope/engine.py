@@ -155,9 +155,11 @@ def _execute(job: Job, start: tuple[Position, Sequence[np.ndarray]] | None) -> I
             position = dataclasses.replace(position, stage=index + 1)
         while position.stage == index:
             starts, stops, kept = spans(times, position.local, stage.dynamics.divisible, budget or FIRST_BUDGET, room)
-            asks = np.isin(stops, stage.lay_out())
+            shows, asks = np.isin(stops, times), np.isin(stops, stage.lay_out())
             clock = time.perf_counter()
-            state, done, out = advance_stage_jit(job.arm, index, lanes, spec, key, state, done, starts, stops, asks)
+            state, done, out = advance_stage_jit(
+                job.arm, index, lanes, spec, key, state, done, starts, stops, shows, asks
+            )
             seen, dones, finite = jax.device_get(out)
             work = (stops - starts).sum() if stage.dynamics.divisible else (stops > starts).sum()
             budget = _next_budget(budget, int(work), time.perf_counter() - clock)

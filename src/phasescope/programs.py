@@ -58,14 +58,16 @@ def advance_stage(
     done: Bool[Array, "..."],
     starts: Num[Array | np.ndarray, " span"],
     stops: Num[Array | np.ndarray, " span"],
+    shows: Bool[Array | np.ndarray, " span"],
     asks: Bool[Array | np.ndarray, " span"],
 ) -> tuple[State, Bool[Array, "..."], tuple[PyTree, Bool[Array, " span ..."], Bool[Array, " span ..."]]]:
     """Advance over each span in turn; what is seen, who is done and who is finite after each.
 
-    `until` is asked only where `asks` says so, or the end of a stage would depend on how the work was cut.
+    Only spans that end at a record time show what is seen, since a look may cost more than the span. `until` is asked
+    only where `asks` says so, or the end of a stage would depend on how the work was cut.
     """
     stage = arm(spec).stages[index]
-    whole_block = lanes and stage.dynamics.lanes_last
+    whole_block = lanes and stage.dynamics.lanes_last and not key.ndim  # with a key each, lanes are mapped one by one
     step_key = lambda key: jr.split(jr.fold_in(key, index + 1))[1]
 
     def move(state, t0, t1):
@@ -79,27 +81,34 @@ def advance_stage(
         if stage.until is not never:
             until = lambda spec, key, seen: jnp.asarray(arm(spec).stages[index].until(seen))
             done = done | (ask & _each(until, lanes, spec, key, seen))
-        return seen, done, is_finite(state.params, lanes)
+        return seen, done
 
     dynamic, static = eqx.partition(state, eqx.is_array)
-    blank = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(look, state, done, asks[0]))
+    blank = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(look, state, done, asks[0])[0])
 
-    def work(dynamic, done, t0, t1, ask):
+    def work(dynamic, done, t0, t1, show, ask):
         old = eqx.combine(dynamic, static)
         new = move(old, t0, t1)
         if stage.until is not never:  # whoever is done stays where it stopped
             new = jax.tree.map(lambda a, b: jnp.where(done, a, b) if eqx.is_array(b) else b, old, new)
-        seen, done, finite = look(new, done, ask)
-        return eqx.filter(new, eqx.is_array), (seen, done, finite)
+        moved = eqx.filter(new, eqx.is_array)
+        seen, done = jax.lax.cond(
+            show,
+            lambda dynamic, done: look(eqx.combine(dynamic, static), done, ask),
+            lambda dynamic, done: (blank, done),
+            moved,
+            done,
+        )
+        return moved, (seen, done, is_finite(new.params, lanes))
 
     def tick(carry, span):
         dynamic, done = carry
         active = (span[1] > span[0]) & ~done.all()
-        skip = lambda dynamic, done, t0, t1, ask: (dynamic, (blank[0], done, blank[2]))
+        skip = lambda dynamic, done, *_: (dynamic, (blank, done, jnp.zeros_like(done)))
         dynamic, (seen, done, finite) = jax.lax.cond(active, work, skip, dynamic, done, *span)
         return (dynamic, done), (seen, done, finite)
 
-    (dynamic, done), out = jax.lax.scan(tick, (dynamic, done), (starts, stops, asks))
+    (dynamic, done), out = jax.lax.scan(tick, (dynamic, done), (starts, stops, shows, asks))
     return eqx.combine(dynamic, static), done, out
 
 

@@ -90,6 +90,8 @@ def _arm(study: Study, arm: Arm) -> Iterator[str]:
     swept = {}
     for field in lane_fields(arm, spec):
         value = getattr(spec, field)
+        if value is None:
+            continue
         with contextlib.suppress(PhasescopeError), exact_numbers():
             check_schedule(dataclasses.replace(job, columns={field: (value, _nudged(spec, field))}))
             swept[field] = (value, _nudged(spec, field))

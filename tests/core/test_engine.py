@@ -31,6 +31,28 @@ def small_pieces(monkeypatch):
     monkeypatch.setattr(engine, "TARGET_SECONDS", 0.0)
 
 
+LOOKS = []
+
+
+def dear_to_look_at(spec):
+    """Descent that counts how often it is looked at."""
+    plan = toys.quadratic(spec)
+
+    def measure(w):
+        jax.debug.callback(lambda: LOOKS.append(1))
+        return toys.measure(w)
+
+    return dataclasses.replace(plan, measure=measure)
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_a_look_is_taken_at_record_times_only_however_the_work_is_cut():
+    LOOKS.clear()
+    toys.finish(Job(dear_to_look_at, toys.Spec(steps=40), at=(0.0, 20.0, 40.0)))
+    jax.effects_barrier()
+    assert len(LOOKS) == 3
+
+
 # --- the path does not depend on how it is looked at ----------------------------------------------------------------
 
 
