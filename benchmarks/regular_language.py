@@ -65,9 +65,9 @@ def compare(table: Table, section: str, name: str, found: dict[int, Any], refere
 def torch_loops():
     """The eager loops, if torch is there."""
     torch_or_exit()
-    import torch_loop
+    import torch_regular_language
 
-    return torch_loop
+    return torch_regular_language
 
 
 def eager(style: str, steps: int = TORCH_SAMPLE) -> Callable[[], Timing]:
@@ -264,7 +264,7 @@ def _advancer(arm: str, length: int) -> Callable[[int], Any]:
         with exact_numbers():
             done = np.zeros((), bool)
             jax.block_until_ready(
-                advance_stage_jit(job.arm, 1, False, spec, key, state, done, starts, stops, starts < 0)
+                advance_stage_jit(job.arm, 1, False, spec, key, state, done, starts, stops, starts < 0, starts < 0)
             )
 
     advance(1)

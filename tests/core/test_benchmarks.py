@@ -46,7 +46,7 @@ def test_the_c_loop_wants_whole_blocks(module):
 
 def test_the_eager_loop_follows_the_exhaustive_arm(module):
     pytest.importorskip("torch", reason="pip install 'phasescope[bench]'")
-    torch_loop, at = module("torch_loop"), [1, 10, 20, 60]
+    torch_loop, at = module("torch_regular_language"), [1, 10, 20, 60]
     ds = ps.run("regular_language", "exhaustive", eta=0.5, switch=20, steps=60, at=at, store=False, progress=False)
     for style in torch_loop.STYLES:
         log = torch_loop.train(61, eta=0.5, switch=20, style=style)[0]

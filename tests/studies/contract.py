@@ -3,12 +3,14 @@
 import inspect
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 import xarray as xr
 
+from phasescope.checking import chosen_claims, judge
 from phasescope.claims import Claim, Regime
 from phasescope.evidence import Request, Runs
 from phasescope.figures import Figure
@@ -130,6 +132,27 @@ class ClaimContract:
         except (KeyError, IndexError):  # a record that the claim asks for is missing: the ledger calls it undecided
             found = Outcome.UNDECIDED
         assert found is not HOLDS
+
+
+class VerdictContract:
+    """Every claim, on the evidence it asks for: the outcome is the one established."""
+
+    study: ClassVar[Study]
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def evidence(cls, tmp_path_factory: pytest.TempPathFactory):
+        """What the claims look at: gathered once, and kept between sessions if PHASESCOPE_STORE names a store."""
+        folder = Path(os.environ.get("PHASESCOPE_STORE") or tmp_path_factory.mktemp("store"))
+        return Evidence(cls.study, lab(folder, progress=False))
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        rows = chosen_claims(self.study, None, None)
+        metafunc.parametrize(("claim", "regime"), [pytest.param(c, r, id=f"{c.id}-{r.name}") for c, r in rows])
+
+    def test_verdict_is_the_expected_one(self, claim, regime, evidence):
+        row = judge(claim, regime, evidence)
+        assert not row.surprising, f"{row.outcome} where {row.expected} is established: {row.measured}; {row.where}"
 
 
 class FigureContract:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
@@ -212,7 +214,7 @@ def parity_loss_falls_like_one_over_t(run):
     return last_decade(run)
 
 
-_cot = {"task": "parity", "lengths": "cot"}
+_cot: dict[str, Any] = {"task": "parity", "lengths": "cot"}
 
 
 _still = {**_cot, "steps": 100, "at": [0, 1, 10, 100]}

@@ -1,0 +1,9 @@
+"""Every claim of `regular_language`, on the evidence it asks for."""
+
+from phasescope.studies.regular_language import study
+
+from ..contract import VerdictContract
+
+
+class TestVerdicts(VerdictContract):
+    study = study
