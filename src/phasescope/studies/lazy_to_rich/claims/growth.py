@@ -1,0 +1,100 @@
+"""How w grows (Appendix C.3.2, (15) to (17), and Theorem 4): exponentially, at half the printed rate."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+import phasescope as ps
+from phasescope import Outcome, beyond, claim, published, theory
+
+from ..phases import c_star, emergence, h_star, keys, number, ran_to_the_end, reaches, robust_observation
+from ..rates import plateau_rate
+from . import requests as ask
+from .induction import learned
+
+
+def exponent(runs: xr.Dataset) -> xr.DataArray:
+    r"""$\frac{N}{c^\star h^{\star2}} \frac1t \ln\frac{w}{\sigma}$: the exponent of $w$ in the theorem's unit."""
+    unit = c_star(runs) * h_star(runs) ** 2 / keys(runs)
+    return np.log(runs.w_kq / number(runs, "sigma")).where(runs.time > 0) / (unit * runs.time)
+
+
+def growing(runs: xr.Dataset) -> xr.DataArray:
+    """The records after the start until w is half its target."""
+    return (runs.time > 0) & (runs.time <= reaches(runs, "w_kq", number(runs, "w_star") / 2))
+
+
+@claim(
+    "(17)",
+    published(
+        ask.paper, expect=Outcome.FAILS, because="h starts near zero, and w does not grow before h has: t < 1.3 N"
+    ),
+    beyond(ask.true, expect=Outcome.FAILS, because="two weights move at half the rate of one: violated all the way"),
+    id="C-17",
+)
+def the_dot_product_grows_at_least_exponentially(run):
+    """w >= sigma exp(c* h*^2 t / N) up to the time at which w is half its target."""
+    return ps.at_least(exponent(run), 1.0, "ln(w / sigma) N / (c* h*^2 t)", where=growing(run)) & ran_to_the_end(run)
+
+
+@claim(
+    "(17), after a transient",
+    published(ask.paper_mild, ask.paper_strong),
+    beyond(
+        ask.true,
+        expect=Outcome.FAILS,
+        because="the printed equation differentiates in one weight (factor 2) and replaces the softmax: the true rate is "
+        "0.001524 where (17) asks for 0.00158",
+    ),
+    id="C-17-late",
+)
+def the_dot_product_grows_at_least_exponentially_later(*sweeps):
+    """(17) from t = 2 N on, when h has been learned."""
+    return ps.all_of(
+        ps.at_least(
+            exponent(runs), 1.0, "ln(w / sigma) N / (c* h*^2 t)", where=growing(runs) & (runs.time >= 2 * keys(runs))
+        )
+        & learned(runs)
+        for runs in sweeps
+    )
+
+
+@claim(
+    "(15), as printed",
+    published(ask.paper),
+    theory(
+        ask.paper_steep, expect=Outcome.FAILS, because="the exponent 3/2 has lost its sign (and one factor 1 + alpha)"
+    ),
+    id="C-15",
+)
+def the_dot_product_grows_at_most_as_printed(runs):
+    """w <= sigma exp(4 c* (1 - 4 c*^2)^(3/2) t / ((1 + alpha) N)) up to the time at which w is half its target."""
+    bound = 4 * (1 - 4 * c_star(runs) ** 2) ** 1.5 / h_star(runs)
+    return (
+        ps.at_most(exponent(runs) / bound, 1.0, "exponent over the bound", where=growing(runs))
+        & ps.at_least(exponent(runs).where(growing(runs)).max("time"), 0.5, "largest exponent")
+        & learned(runs)
+    )
+
+
+@claim("(15), corrected", published(ask.paper_mild, ask.paper_strong), beyond(ask.true_wide), id="C-15-corrected")
+def the_dot_product_grows_at_most_exponentially(*sweeps):
+    """w <= sigma exp(4 c* (1 - 4 c*^2)^(-3/2) h*^2 t / N) up to the time at which w is half its target."""
+    return ps.all_of(
+        ps.at_most(
+            exponent(runs) * (1 - 4 * c_star(runs) ** 2) ** 1.5, 4.0, "(1 - 4 c*^2)^(3/2) exponent", where=growing(runs)
+        )
+        & ps.at_least(exponent(runs).where(growing(runs)).max("time"), 0.5, "largest exponent")
+        & learned(runs)
+        for runs in sweeps
+    )
+
+
+@claim("Theorem 4: w grows exponentially", published(ask.paper), theory(ask.true_tied), beyond(ask.true), id="C-exp")
+def the_dot_product_grows_at_the_plateau_rate(run):
+    """From T_o to T_II, ln w is linear in t with the rate kappa h*^2 X'(0) X(0) / S(0), within 1 %."""
+    inside = (run.time >= robust_observation(run)) & (run.time <= emergence(run, 0.99))
+    here = run.isel(time=np.flatnonzero(inside))
+    fitted = ps.slope(here.time, np.log(np.abs(here.w_kq))) if here.sizes["time"] > 3 else np.nan
+    return ps.within(fitted / plateau_rate(run), 0.99, 1.01, "fitted rate over the plateau's") & ran_to_the_end(run)

@@ -1,0 +1,135 @@
+"""The evidence that claims and figures share: each run is asked for once and used by many."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import phasescope as ps
+from phasescope.evidence import Runs, Sized
+
+from ..theory import exact_flow, joint_flow, mean_field_flow, paper_flow, stage_one
+from ..training import high_dimensional, online_sgd
+
+
+def moments(end: float, count: int = 600, first: float = 0.05) -> list[float]:
+    """Record times of a flow, even in log time, so close that eight of them carry ten digits of what is between."""
+    times = np.geomspace(first, end, count)
+    times[-1] = end
+    return [0.0, *times.tolist()]
+
+
+def every(interval: float, end: float) -> list[float]:
+    """Record times of descent, from the start on."""
+    return (interval * np.arange(round(end / interval) + 1)).tolist()
+
+
+def updates(last: int, eta: float = 0.1, count: int = 60) -> list[float]:
+    """Record times of descent where each is dear, even in the log of the number of updates."""
+    return [round(eta * k, 12) for k in sorted({round(k) for k in np.geomspace(1, last, count)})]
+
+
+def until(end: float, count: int = 660) -> dict[str, Any]:
+    """A flow up to `end`, recorded as closely as events ask for."""
+    return {"horizon": end, "at": moments(end, count)}
+
+
+# Stage I: the first layer alone, from the main text's start and from the appendix's (p = 0).
+stage_one_published = ps.runs(stage_one, **until(1e4))
+stage_one_published_zero = ps.runs(stage_one, p_start=0.0, **until(1e4))
+stage_one_long = ps.runs(stage_one, **until(1e8))
+stage_one_long_zero = ps.runs(stage_one, p_start=0.0, **until(1e8))
+joint = ps.runs(joint_flow, **until(1e4))
+
+# Stage II at the settings of Figure 1: the true model, its limit of many keys, the printed equations, what lies between.
+END = 10_000.0  # of the paper's 100,000 steps
+true = ps.runs(exact_flow, **until(END))
+limit = ps.runs(mean_field_flow, **until(END))
+paper = ps.runs(paper_flow, **until(END))
+true_tied = ps.runs(exact_flow, kappa=2.0, **until(END))
+paper_untied = ps.runs(paper_flow, kappa=1.0, **until(END))
+true_boolean = ps.runs(exact_flow, tokens="boolean", **until(END))
+true_unbalanced = ps.runs(exact_flow, imbalance=2.0, **until(END))
+unbalanced_steps = ps.runs(online_sgd, imbalance=2.0, eta=1.0, batch=64, steps=200, at=every(1.0, 200.0))
+
+# Scaling: one field at a time, the others as in Figure 1. T_III grows like (1 + alpha)^2 / w*^2.
+ALPHAS, SIGMAS, LENGTHS = (3.0, 4.5, 7.0, 10.0, 15.0), tuple(np.geomspace(1e-3, 1e-6, 5)), (60, 150, 400, 1000)
+TARGETS = tuple(np.geomspace(0.08, 0.24, 5))  # w*; sigma in proportion
+STARTS = tuple(0.002 * np.array(TARGETS))
+
+
+def over(arm: Any, end: float, count: int = 800, **axes: Any) -> ps.evidence.Sweeps:
+    """A sweep of a flow, recorded as closely as events ask for."""
+    return ps.sweeps(arm, **until(end, count), **axes)
+
+
+paper_alphas, true_alphas = over(paper_flow, 1e5, alpha=ALPHAS), over(exact_flow, 2.4e5, 850, alpha=ALPHAS)
+paper_sigmas, true_sigmas = over(paper_flow, 5e3, sigma=SIGMAS), over(exact_flow, 1.2e4, sigma=SIGMAS)
+paper_targets = over(paper_flow, 1e5, w_star=TARGETS, sigma=STARTS)
+true_targets = over(exact_flow, 2e5, w_star=TARGETS, sigma=STARTS)
+paper_lengths = tuple(ps.runs(paper_flow, length=L, **until(40.0 * L)) for L in LENGTHS)
+true_lengths = tuple(ps.runs(exact_flow, length=L, **until(95.0 * L)) for L in LENGTHS)
+
+
+def descent(**changes: Any) -> Sized:
+    """Figure 1 by sampling: a quarter of the batch, until the emergence is over; `--full` is the paper's own size."""
+    return ps.sized(_sampled(250, 45_000, changes), _sampled(1000, 100_000, changes))
+
+
+def _sampled(batch: int, steps: int, changes: dict[str, Any]) -> Runs:
+    return ps.runs(
+        online_sgd, batch=batch, steps=steps, at=sorted({*updates(steps), *every(10.0, 0.1 * steps)}), **changes
+    )
+
+
+figure_1 = descent()
+figure_3 = descent(tokens="boolean")
+
+# The 4-gram head alone: its flow is the same in every arm of Stage II, and cheap for any length.
+four_gram_alphas = over(paper_flow, 1.2e4, 700, alpha=[0.3, 0.5, 1.0, 3.0, 10.0])
+four_gram_long_alphas = over(paper_flow, 1.2e4, 700, alpha=[0.3, 0.5, 1.0, 3.0, 10.0], length=10_000)
+four_gram_sigmas = over(paper_flow, 1000.0, 500, sigma=(3e-3, 2e-3, 1e-3, 5e-4, 3e-4), length=100_000)
+four_gram_lengths = tuple(ps.runs(paper_flow, length=L, sigma=1e-6, **until(1000.0)) for L in LENGTHS[1:])
+
+# The induction head over its target: the printed equations exist for w* < 1/sqrt(2), and are steep near it.
+paper_mild = over(paper_flow, 4e4, w_star=[0.1, 0.2, 0.3, 0.39])
+paper_strong = over(paper_flow, 4000.0, 2000, w_star=[0.45, 0.49, 0.6, 0.65])
+paper_steep = over(paper_flow, 4000.0, 2000, w_star=[0.62, 0.65, 0.67, 0.68])
+true_wide = over(exact_flow, 2.5e4, 1000, w_star=[0.2, 0.35, 0.49, 0.6])
+true_steep = over(exact_flow, 2.5e4, 1000, w_star=[0.52, 0.55, 0.58, 0.6])
+
+# From what length on Phase I comes before anything else: the limit of many keys, to the end of Phase I.
+long_lengths = tuple(
+    over(mean_field_flow, 800.0, 400, alpha=[0.5, 1.0, 3.0, 10.0], length=L) for L in (10_000, 30_000, 100_000)
+)
+small_starts = over(exact_flow, 2e4, sigma=[3e-4, 1e-4, 3e-5, 1e-5, 3e-6])
+# The paper's observation time where it is safe: w* = 0.3.
+paper_alphas_mild = over(paper_flow, 8e4, alpha=ALPHAS, w_star=0.3)
+paper_sigmas_mild = over(paper_flow, 1e4, sigma=SIGMAS, w_star=0.3)
+paper_lengths_mild = tuple(ps.runs(paper_flow, length=L, w_star=0.3, **until(30.0 * L)) for L in LENGTHS)
+
+# What goes wrong in Stage II when Stage I is taken as stated, and when the printed index range is.
+blurred = ps.runs(online_sgd, preset="frozen_first_layer", steps=40_000, at=every(100.0, 4000.0))
+printed_range = ps.runs(online_sgd, preset="printed_range", steps=45_000, at=every(100.0, 4500.0))
+
+# Figure 4: descent in D dimensions; D = 20 by the closed form, the paper's D = 100 and samples with `--full`.
+matrix_gd = ps.runs(high_dimensional, preset="figure_4_gd", at=every(4.0, 4000.0))
+matrix_adam = ps.runs(high_dimensional, preset="figure_4_adam", at=every(0.0125, 2.0))
+matrix_gd_sampled = ps.sized(
+    ps.runs(high_dimensional, preset="figure_4_gd", sampled=True, batch=32, steps=2000, at=updates(2000, count=24)),
+    ps.runs(high_dimensional, preset="figure_4_gd", sampled=True, dim=100, steps=100_000, at=updates(100_000)),
+)
+matrix_adam_sampled = ps.sized(
+    ps.runs(high_dimensional, preset="figure_4_adam", sampled=True, batch=100, steps=2500, at=updates(2500, 5e-4, 24)),
+    ps.runs(high_dimensional, preset="figure_4_adam", sampled=True, dim=100, at=updates(4000, 5e-4)),
+)
+
+# The logistic law, from sigma = 0.01 w*.
+logistic_weak = ps.runs(exact_flow, w_star=0.2, sigma=0.002, **until(2.5e4, 720))
+logistic_strong = ps.runs(exact_flow, w_star=0.49, sigma=0.0049, **until(END))
+
+# Sharpness over the start and the target.
+SIGMA_GRID, TARGET_GRID = tuple(np.geomspace(1e-5, 0.05, 10)), tuple(np.linspace(0.25, 0.6, 6))
+diagram_true = over(exact_flow, 3e4, 800, w_star=TARGET_GRID, sigma=SIGMA_GRID)
+diagram_paper = over(paper_flow, 3e4, 800, w_star=TARGET_GRID, sigma=SIGMA_GRID)

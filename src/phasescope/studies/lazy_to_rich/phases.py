@@ -1,0 +1,134 @@
+r"""When the phases begin and end, by the theorem's definitions and by a robust one.
+
+$T_{II}, T_{III}$ count from an observation time $T_o$, which the theorem leaves open. Its proof takes $T_1^h$, when $h$
+first reaches $h^\star$ (`paper`); there $h$ may still be relaxing, and one per cent of the loss is lost to that. The
+robust choice $T_o = N (3.5 + \ln(1/c^\star))$ waits until the excess of $h$ is a thousandth of the plateau.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+
+import phasescope as ps
+from phasescope import Outcome
+
+from .events import ROUGH, SMOOTH, first_time, value_at
+from .spec import Spec
+
+SAMPLED = ("online_sgd", "high_dimensional")
+Observation = Literal["paper", "robust"]
+
+
+def spec_of(ds: xr.Dataset) -> Spec:
+    """The numbers that a dataset was run with; of a sweep, those of its first lane."""
+    return Spec.from_json(json.loads(ds.attrs["spec"]))
+
+
+def number(ds: xr.Dataset, name: str) -> Any:
+    """A field of the spec: the axis if it was swept, else one number."""
+    return ds[name] if name in ds.dims else getattr(spec_of(ds), name)
+
+
+def keys(ds: xr.Dataset) -> int:
+    r"""$N = L - 2$, the number of keys."""
+    return spec_of(ds).length - 2
+
+
+def g_star(ds: xr.Dataset) -> Any:
+    r"""$g^\star = \alpha^\star / (1 + \alpha^\star)$."""
+    alpha = number(ds, "alpha")
+    return alpha / (1 + alpha)
+
+
+def h_star(ds: xr.Dataset) -> Any:
+    r"""$h^\star = 1 / (1 + \alpha^\star)$."""
+    return 1 / (1 + number(ds, "alpha"))
+
+
+def c_star(ds: xr.Dataset) -> Any:
+    r"""$c^\star = w^{\star 2}$."""
+    return number(ds, "w_star") ** 2
+
+
+def points(ds: xr.Dataset) -> int:
+    """How many records carry a value: few where sampling makes them rough."""
+    return ROUGH if ds.attrs.get("arm") in SAMPLED else SMOOTH
+
+
+def robust_observation(ds: xr.Dataset) -> Any:
+    r"""$T_o = N (3.5 + \ln(1/c^\star))$."""
+    return keys(ds) * (3.5 + np.log(1 / c_star(ds)))
+
+
+def logarithm(x: xr.DataArray) -> xr.DataArray:
+    """ln x; NaN where x is not positive (a loss at the level of rounding)."""
+    return xr.apply_ufunc(np.log, x.where(x > 0))
+
+
+def falls_to(ds: xr.Dataset, name: str, fraction: float, after: Any = None) -> xr.DataArray:
+    """First time at which a loss is `fraction` of its value at `after` (at the start if not given)."""
+    loss = logarithm(ds[name])
+    start = loss.isel(time=0, drop=True) if after is None else value_at(loss, after, points(ds))
+    return first_time(loss - start, np.log(fraction), "down", 0.0 if after is None else after, points(ds))
+
+
+def reaches(ds: xr.Dataset, name: str, level: Any) -> xr.DataArray:
+    """First time at which an observable comes to a level from below."""
+    return first_time(ds[name], level, "up", points=points(ds))
+
+
+def turning_time(ds: xr.Dataset) -> xr.DataArray:
+    r"""$T_2^h$, the maximum of $h$: $\dot h = 0$ where $h$ overtakes its quasi-equilibrium."""
+    return first_time(ds.h - ds.h_qe, 0.0, "up", points=points(ds))
+
+
+def observation_time(ds: xr.Dataset, observation: Observation = "robust") -> Any:
+    """$T_o$ by one of the two definitions."""
+    return reaches(ds, "h", h_star(ds)) if observation == "paper" else robust_observation(ds)
+
+
+def emergence(ds: xr.Dataset, fraction: float, after: Any = None) -> xr.DataArray:
+    r"""First $t > T_o$ at which $\mathcal L_{IH}$ is `fraction` of its value at $T_o$; $T_o$ is robust if not given."""
+    return falls_to(ds, "loss_ih", fraction, robust_observation(ds) if after is None else after)
+
+
+def phase_times(ds: xr.Dataset, observation: Observation = "robust") -> xr.Dataset:
+    """All phase times and the sharpness of emergence; NaN where the horizon ends before the phase."""
+    at = observation_time(ds, observation)
+    leave, half, end = (emergence(ds, fraction, at) for fraction in (0.99, 0.5, 0.01))
+    return xr.Dataset(
+        {
+            "T_I": falls_to(ds, "loss_g4", 0.01),
+            "T_half_g": reaches(ds, "g", g_star(ds) / 2),
+            "T_1_g": reaches(ds, "g", g_star(ds)),
+            "T_1_h": reaches(ds, "h", h_star(ds)),
+            "T_2_h": turning_time(ds),
+            "T_half_w": reaches(ds, "w_kq", number(ds, "w_star") / 2),
+            "T_o": at,
+            "T_II": leave,
+            "T_50": half,
+            "T_III": end,
+            "sharpness": (end - leave) / leave,
+        }
+    )
+
+
+def ran_to_the_end(ds: xr.Dataset) -> ps.Verdict:
+    """Undecided if a run broke off: what it would have shown later is unknown."""
+    spec, last = spec_of(ds), float(ds.time[-1])
+    end = spec.steps * spec.eta if ds.attrs["arm"] in SAMPLED else spec.horizon
+    known = all(bool(np.isfinite(x.isel(time=-1)).all()) for x in ds.data_vars.values() if "time" in x.dims)
+    if not (known and last >= end * (1 - 1e-9)):
+        return ps.undecided(f"the records stop at {last:.6g} of {end:.6g}", "a run to the end")
+    return ps.Verdict(Outcome.HOLDS, "", "")
+
+
+def falls(x: xr.DataArray, what: str, where: xr.DataArray) -> ps.Verdict:
+    """Each record is below the one before, among the records marked."""
+    step = x.diff("time")
+    both = where & where.shift(time=1, fill_value=False)
+    return ps.negative(step, f"change of {what}", where=both.sel(time=step.time))

@@ -1,0 +1,70 @@
+r"""The flow of $(w, h)$ near a point where it stands still: how fast the plateau is left, and how fast the target reached.
+
+$$\dot w = \kappa w\,\big(hh^\star X'(c) - \tfrac12 h^2 S'(c)\big), \qquad \dot h = h^\star X(c) - h S(c), \qquad c = w^2 .$$
+
+At $w = 0$, $h = h^\star X(0)/S(0)$, a saddle, $w$ grows at the rate $\kappa h^{\star2} X'(0) X(0)/S(0)$: the plateau.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from .phases import spec_of
+from .spec import Spec
+from .tables import curves
+
+# What an arm takes for the kernel, and for kappa unless told otherwise.
+DESCRIPTIONS = {
+    "paper_flow": ("exponential", 2.0),
+    "mean_field_flow": ("mean_field", 1.0),
+    "exact_flow": ("exact", 1.0),
+    "online_sgd": ("exact", 1.0),
+}
+STEP = 1e-4  # relative, of the difference that gives second derivatives
+
+
+def kernel_values(arm: str, spec: Spec, *c: float) -> xr.Dataset:
+    """The arm's kernels and their slopes at some c."""
+    return curves(DESCRIPTIONS[arm][0], c, w_star=spec.w_star, length=spec.length, tokens=spec.tokens)
+
+
+def tying(arm: str, spec: Spec) -> float:
+    r"""$\kappa$."""
+    return DESCRIPTIONS[arm][1] if spec.kappa is None else spec.kappa
+
+
+def plateau_rate(ds: xr.Dataset) -> float:
+    """The rate at which w grows on the plateau."""
+    arm, spec = ds.attrs["arm"], spec_of(ds)
+    at = kernel_values(arm, spec, 0.0).isel(c=0)
+    return float(tying(arm, spec) * spec.h_star**2 * at.slope_X * at.kernel_X / at.kernel_S)
+
+
+def convergence_rate(ds: xr.Dataset) -> float:
+    """The smallest rate at which the target is approached."""
+    return float(-spectrum(ds.attrs["arm"], spec_of(ds), spec_of(ds).w_star).max())
+
+
+def pull(arm: str, spec: Spec, *w: float) -> np.ndarray:
+    r"""$\dot w$ on the line $\dot h = 0$, at some w; odd in w."""
+    x = np.array(w)
+    at = kernel_values(arm, spec, *x**2)
+    h = spec.h_star * at.kernel_X.values / at.kernel_S.values
+    return tying(arm, spec) * x * (h * spec.h_star * at.slope_X.values - 0.5 * h**2 * at.slope_S.values)
+
+
+def spectrum(arm: str, spec: Spec, w: float) -> np.ndarray:
+    """Eigenvalues of the linear flow at a w on the line where h stands still."""
+    c, kappa, h_star = w**2, tying(arm, spec), spec.h_star
+    gap = STEP * spec.c_star
+    first = max(c - gap, 0.0)
+    at = kernel_values(arm, spec, first, first + gap, first + 2 * gap)
+    here = at.isel(c=1 if c > gap else 0)
+    bend_X, bend_S = (float(at[name][2] - at[name][0]) / (2 * gap) for name in ("slope_X", "slope_S"))
+    h = float(h_star * here.kernel_X / here.kernel_S)
+    drive = h * h_star * float(here.slope_X) - 0.5 * h**2 * float(here.slope_S)
+    cross = h_star * float(here.slope_X) - h * float(here.slope_S)
+    bend = h * h_star * bend_X - 0.5 * h**2 * bend_S
+    flow = [[kappa * (drive + 2 * c * bend), kappa * w * cross], [2 * w * cross, -float(here.kernel_S)]]
+    return np.linalg.eigvals(np.array(flow)).real

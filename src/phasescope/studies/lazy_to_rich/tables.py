@@ -1,0 +1,122 @@
+"""Kernels of the true softmax model, tabulated once for each target and number of keys.
+
+S and X are interpolated by Chebyshev polynomials on [0, 1.25 c*]; the program then evaluates polynomials. Tables are made
+on the host and kept, so that a further run with the same target and length costs nothing; inside a program, where the
+target is a number not known in advance, they are asked for by a callback.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jax.typing import ArrayLike
+from jaxtyping import Array, Float
+from numpy.polynomial import chebyshev
+
+from ...errors import SpecError
+from . import kernels, quadrature
+from .kernels import Kernels
+
+NODES = 32
+REACH = 1.25  # the table ends at this multiple of c*
+LARGEST_W = 1.5  # up to here the error of a table is known to be below ACCURACY
+ACCURACY = 1e-8  # relative; 1e-12 for w* up to 0.7
+
+
+class Table(NamedTuple):
+    """Chebyshev coefficients of S, X, S' and X' (times nothing: the kernels themselves), and S(c*)."""
+
+    coefficients: Float[Array | np.ndarray, "4 node"]
+    top: Float[Array | np.ndarray, ""]
+    end: Float[Array | np.ndarray, ""]
+
+
+def evaluate(table: Table, c: ArrayLike) -> Kernels:
+    """The kernels at one c; nan outside the table."""
+    x = 2 * jnp.asarray(c) / table.end - 1
+    inside = jnp.abs(x) <= 1
+    angle = jnp.arccos(jnp.where(inside, x, 0.0))
+    S, X, dS, dX = table.coefficients @ jnp.cos(np.arange(NODES) * angle)
+    return Kernels(*(jnp.where(inside, value, jnp.nan) for value in (S, X, dS, dX)), top=jnp.asarray(table.top))
+
+
+def tabulated(w_star: ArrayLike, keys: ArrayLike, tokens: str) -> Table:
+    """The table inside a program; all nan where `tabulate` would raise."""
+
+    def ask(bits: Array) -> np.ndarray:
+        asked = np.ascontiguousarray(bits).view(float)[..., 0]
+        found = [_packed(float(w), round(n), tokens) for w, n in asked.reshape(-1, 2)]
+        return np.stack(found).view(np.uint32).reshape(*asked.shape[:-1], -1, 2)
+
+    # Numbers travel as bits: a callback's thread may not have 64-bit numbers switched on.
+    asked = jnp.stack([jnp.asarray(w_star, float), jnp.asarray(keys, float)])
+    answer = jax.ShapeDtypeStruct((4 * NODES + 2, 2), np.uint32)
+    bits = jax.pure_callback(ask, answer, jax.lax.bitcast_convert_type(asked, jnp.uint32), vmap_method="expand_dims")
+    *coefficients, top, end = jnp.split(jax.lax.bitcast_convert_type(bits, float), [4 * NODES, 4 * NODES + 1])
+    return Table(coefficients[0].reshape(4, NODES), top[0], end[0])
+
+
+@functools.lru_cache(maxsize=1024)
+def tabulate(w_star: float, keys: int, tokens: str) -> Table:
+    """The table on the host."""
+    if not 0 < w_star <= LARGEST_W:
+        raise SpecError(
+            f"the exact kernels are known to {ACCURACY:g} up to w_star={LARGEST_W:g}, got w_star={w_star:g}: use mean_field_flow."
+        )
+    c_star, F = w_star**2, _exact(keys, tokens)
+    end = REACH * c_star
+    node = np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)
+    values = np.array([[F(c, c), F(c, c_star)] for c in (1 + node) * end / 2])
+    both = chebyshev.chebfit(node, values, NODES - 1)
+    slopes = np.zeros_like(both)
+    slopes[:-1] = chebyshev.chebder(both) * 2 / end
+    error = abs(both[-2:]).max() / abs(values).min()
+    if tokens == "gaussian":
+        finer = quadrature.Grid(1.3, 1.3, 1.3, 1.3)
+        check = [quadrature.kernel(c, c_star, keys, grid=finer) / F(c, c_star) - 1 for c in (0.0, end)]
+        error = max(error, *np.abs(check))
+    if not error < ACCURACY:
+        raise SpecError(
+            f"the exact kernels at w_star={w_star:g}, {keys} keys are known to {error:.1g} only: use mean_field_flow."
+        )
+    return Table(np.concatenate([both.T, slopes.T]), np.asarray(F(c_star, c_star)), np.asarray(end))
+
+
+def curves(
+    kernel: str, c: tuple[float, ...], w_star: float = 0.49, length: int = 40, tokens: str = "gaussian"
+) -> xr.Dataset:
+    """`kernel_S`, `kernel_X` and their derivatives over `c`; kernel is exact, mean_field or exponential."""
+    keys, grid = length - 2, np.asarray(c, float)
+    with jax.enable_x64(True):
+        if kernel == "exact":
+            found = jax.vmap(functools.partial(evaluate, tabulate(w_star, keys, tokens)))(jnp.asarray(grid))
+        else:
+            forms = {
+                ("mean_field", "gaussian"): kernels.mean_field,
+                ("mean_field", "boolean"): kernels.boolean_mean_field,
+                ("exponential", "gaussian"): kernels.exponential,
+            }
+            if (kernel, tokens) not in forms:
+                raise SpecError(f'there is no kernel "{kernel}" for {tokens} tokens: exact, mean_field or exponential.')
+            found = forms[kernel, tokens](grid, w_star**2, keys)
+        columns = {"kernel_S": found.S, "kernel_X": found.X, "slope_S": found.dS, "slope_X": found.dX}
+        data = {name: ("c", np.asarray(value)) for name, value in columns.items()}
+        return xr.Dataset(data | {"top": float(np.max(found.top))}, coords={"c": grid})
+
+
+def _exact(keys: int, tokens: str):
+    if tokens == "boolean":
+        return lambda c, c_prime: kernels.boolean(c, c_prime, keys)
+    return lambda c, c_prime: quadrature.kernel(c, c_prime, keys)
+
+
+def _packed(w_star: float, keys: int, tokens: str) -> np.ndarray:
+    try:
+        return np.concatenate([np.ravel(part) for part in tabulate(w_star, keys, tokens)])
+    except SpecError:
+        return np.full(4 * NODES + 2, np.nan)

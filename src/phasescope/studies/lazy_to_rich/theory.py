@@ -1,0 +1,179 @@
+r"""Arms of theory: population gradient flows, each with one description of the induction head.
+
+With $c = w_K w_Q$ and the kernels $S, X$ of kernels.py the flow of head 2 is
+
+$$\dot h = h^\star X(c) - h S(c), \qquad \dot w_K = \kappa\, w_Q\,(hh^\star X' - \tfrac12h^2S'), \quad
+\dot w_Q = \kappa\, w_K\,(hh^\star X' - \tfrac12h^2S'),$$
+
+$\kappa = 1$ for two weights, which is the model; $\kappa = 2$ for one weight $w$ with $c = w^2$, which is the paper's ODE. Head 1
+is four_gram.py's. `time` is $t$, the number of steps of descent times their size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+import phasescope as ps
+
+from ...errors import SpecError
+from ...plan import Schedule
+from . import four_gram, kernels, tables
+from .kernels import Kernels
+from .model import Held, Weights, start
+from .observables import see, see_first_layer
+from .spec import Spec
+from .tables import Table
+
+RECORDS = 480
+RTOL, ATOL = 1e-10, 1e-14
+Description = Callable[[Held, Spec], Kernels]
+
+
+@ps.continuous("length")
+def exact_flow(spec: Spec) -> ps.Plan:
+    """Gradient flow of the true softmax model at any length, without sampling; time is t."""
+    _sharp_first_layer(spec, "exact_flow", "mean_field_flow")
+    check_table(spec, "exact_flow")
+    table = lambda: tables.tabulated(spec.w_star, spec.keys, spec.tokens)
+    return _second_layer(spec, softmax, table)
+
+
+def mean_field_flow(spec: Spec) -> ps.Plan:
+    """Gradient flow of the softmax model with infinitely many keys, in closed form; time is t."""
+    if spec.tokens == "boolean":
+        _sharp_first_layer(spec, "mean_field_flow with boolean tokens", "online_sgd")
+    else:
+        _below("2 w_star^4", 2 * spec.w_star**4, 1.0, "mean_field_flow", "use exact_flow")
+    return _second_layer(spec, many_keys)
+
+
+@ps.continuous("length")
+def paper_flow(spec: Spec) -> ps.Plan:
+    """The printed ODE: an exponential instead of the softmax, one weight instead of two; time is t."""
+    if spec.tokens == "boolean":
+        raise SpecError("paper_flow is for gaussian tokens; exact_flow and mean_field_flow know boolean ones.")
+    _sharp_first_layer(spec, "paper_flow", "mean_field_flow")
+    _below("4 w_star^4", 4 * spec.w_star**4, 1.0, "the exponential form", "use exact_flow")
+    return _second_layer(spec, exponential, kappa=2.0)
+
+
+def joint_flow(spec: Spec) -> ps.Plan:
+    """Both layers trained together, the induction head by its mean field; time is t."""
+    if spec.tokens == "boolean" or spec.p_tilde is not None:
+        raise SpecError("joint_flow trains the first layer, on gaussian tokens: leave p_tilde and tokens alone.")
+    _below("2 w_star^4", 2 * spec.w_star**4, 1.0, "joint_flow", "choose a smaller w_star")
+    downhill = lambda w: jax.tree.map(jnp.negative, jax.grad(lambda w: jnp.sum(joint_losses(w, spec)))(w))
+    return ps.Plan(
+        init=lambda key: start(spec, joint=True),
+        stages=(ps.Stage("training", ps.flow(downhill, rtol=RTOL, atol=ATOL), _times(spec)),),
+        measure=lambda w: see(w, spec, joint_kernels(w, spec), velocity=downhill(w)),
+    )
+
+
+def stage_one(spec: Spec) -> ps.Plan:
+    """The first layer alone, all else frozen at the start: its slope grows like a logarithm; time is t."""
+    p, g = jnp.asarray(spec.p_first), jnp.asarray(spec.sigma)
+    loss = lambda slope: four_gram.blurred_loss(slope, p, g, spec.g_star, spec.length)
+    follow = ps.flow(lambda slope: -jax.grad(loss)(slope), rtol=RTOL, atol=ATOL, kappa=1e-2)
+    return ps.Plan(
+        init=lambda key: jnp.asarray(spec.sigma),
+        stages=(ps.Stage("stage I", follow, _times(spec)),),
+        measure=lambda slope: see_first_layer(slope, p, g, loss(slope)),
+    )
+
+
+def softmax(held: Held, spec: Spec) -> Kernels:
+    """The true model."""
+    assert held.table is not None
+    return tables.evaluate(held.table, held.weights.w_k * held.weights.w_q)
+
+
+def many_keys(held: Held, spec: Spec) -> Kernels:
+    """The mean field."""
+    c = held.weights.w_k * held.weights.w_q
+    if spec.tokens == "boolean":
+        return kernels.boolean_mean_field(c, spec.c_star, spec.keys)
+    return kernels.mean_field(c, spec.c_star, spec.keys, spec.u_tilde)
+
+
+def exponential(held: Held, spec: Spec) -> Kernels:
+    """The paper's simplification."""
+    return kernels.exponential(held.weights.w_k * held.weights.w_q, spec.c_star, spec.keys)
+
+
+def velocity(held: Held, spec: Spec, describe: Description, kappa=1.0) -> Weights:
+    """The flow of the second layer."""
+    weights, values = held.weights, describe(held, spec)
+    p, g, w_k, w_q, h, _ = weights
+    push = kappa * kernels.drive(values, h, spec.h_star)
+    return Weights(*head_1_velocity(p, g, spec), w_q * push, w_k * push, spec.h_star * values.X - h * values.S)
+
+
+def head_1_velocity(p: Array, g: Array, spec: Spec) -> tuple[Array, Array]:
+    """The flow of head 1, behind whatever first layer there is."""
+    if spec.p_tilde is None:
+        return four_gram.velocity(p, g, spec.g_star, spec.keys)
+    p_tilde = jnp.asarray(spec.p_tilde)
+    loss = lambda p, g: four_gram.blurred_loss(p_tilde, p, g, spec.g_star, spec.length)
+    slope_p, slope_g = jax.grad(loss, argnums=(0, 1))(p, g)
+    return -slope_p, -slope_g
+
+
+def joint_kernels(weights: Weights, spec: Spec) -> Kernels:
+    """The mean field behind a first layer that is trained."""
+    assert weights.p_tilde is not None
+    return kernels.mean_field(weights.w_k * weights.w_q, spec.c_star, spec.keys, jnp.exp(-weights.p_tilde))
+
+
+def joint_losses(weights: Weights, spec: Spec) -> Float[Array, "2"]:
+    """Both losses as functions of all six scalars."""
+    assert weights.p_tilde is not None
+    four = four_gram.blurred_loss(weights.p_tilde, weights.p, weights.g, spec.g_star, spec.length)
+    return jnp.stack([four, kernels.loss(joint_kernels(weights, spec), weights.h, spec.h_star)])
+
+
+def _second_layer(
+    spec: Spec, describe: Description, table: Callable[[], Table] | None = None, kappa: float = 1.0
+) -> ps.Plan:
+    kappa = kappa if spec.kappa is None else spec.kappa
+    field = lambda held: velocity(held, spec, describe, kappa)
+    follow = ps.flow(field, rtol=RTOL, atol=ATOL, where=lambda held: held.weights)
+    return ps.Plan(
+        init=lambda key: Held(start(spec), table() if table else None),
+        stages=(ps.Stage("stage II", follow, _times(spec)),),
+        measure=lambda held: see(held.weights, spec, describe(held, spec), velocity=field(held)),
+    )
+
+
+def check_table(spec: Spec, who: str) -> None:
+    """The kernels' table must cover the target and the start."""
+    _below("w_star", spec.w_star, tables.LARGEST_W * (1 + 1e-12), who, "use mean_field_flow or a smaller w_star")
+    _below(
+        "the first w_k w_q",
+        spec.sigma**2 * spec.imbalance,
+        tables.REACH * spec.c_star,
+        who,
+        "start with smaller weights",
+    )
+
+
+def _times(spec: Spec) -> Schedule:
+    return ps.log_times(spec.horizon, RECORDS, first=0.05)
+
+
+def _sharp_first_layer(spec: Spec, who: str, instead: str) -> None:
+    if spec.p_tilde is not None:
+        raise SpecError(f"{who} needs an infinite p_tilde, got p_tilde={spec.p_tilde}: use {instead}.")
+
+
+def _below(what: str, value: Any, bound: Any, who: str, advice: str) -> None:
+    """Plain numbers only: inside a program values are traced, and were looked at before."""
+    if isinstance(value, jax.Array) or isinstance(bound, jax.Array):
+        return
+    if not value < bound:
+        raise SpecError(f"{who} needs {what} below {bound:g}, got {value:.6g}: {advice}.")
