@@ -1,0 +1,224 @@
+"""Speed of the study `scan_and_snap`: everything is a ratio, measured side by side in this process.
+
+    python benchmarks/scan_and_snap.py [--only small|figure_6|sizes|diagram] [--quick] [--json FILE]
+
+The process keeps to one core. Contestants take turns, and the best of several rounds counts. Before anything is
+timed, their trajectories are compared on the same sequences. JAX is timed through the product's own engine, in
+float64 unless another precision is named; the eager loops use float32, as one would. README.md says what each line means.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from harness import Table, Timing, main, ratio, take_turns, torch_or_exit
+
+SAME = 1e-10  # largest relative difference of losses between contestants
+FIGURE_6 = ((1, 33), (3, 79), (5, 125), (10, 240))  # last tokens of a panel, and its vocabulary
+RATES, RATIOS, SEEDS = (0.5, 1.0, 2.0, 3.0), (1.0, 2.0, 5.0, 10.0), 10
+UPDATES = 100
+PRECISIONS = ("float32", "float64")
+
+
+def job(arm: str, columns: dict[str, Sequence[float]] | None = None, at: Sequence[float] = (), seed=0, **changes: Any):
+    """What `phasescope run` or a block of a sweep would execute; by default recorded at every tenth of the way."""
+    from phasescope.engine import Job
+    from phasescope.study import find
+
+    study = find("scan_and_snap")
+    spec = study.specify(None, **changes)
+    times = at or [spec.steps * (i + 1) // 10 for i in range(10)]
+    return Job(study.arm(arm), spec, seed, columns=columns or {}, at=tuple(map(float, times)))
+
+
+def execute(job, name: str = "loss") -> dict[int, Any]:
+    """Run a job through the product's engine; an observable by step."""
+    from phasescope.engine import execute
+
+    seen = {}
+    for chunk in execute(job):
+        seen |= {round(t): x for t, x in zip(chunk.time.tolist(), chunk.records[name], strict=True)}
+    return seen
+
+
+def compare(table: Table, section: str, name: str, found: Sequence[float], reference: Sequence[float]) -> None:
+    """Nothing is timed that does not do the same."""
+    import numpy as np
+
+    gap = float(np.max(np.abs(np.asarray(found) / np.asarray(reference) - 1)))
+    table.add(section, f"{name}: largest relative difference of the loss", gap, "", -SAME)
+    if not gap < SAME:
+        raise SystemExit(f"{name} does not follow the same trajectory: {gap:.3g}; its speed means nothing.")
+
+
+def loops():
+    """The eager loops, if torch is there."""
+    torch_or_exit()
+    import torch_scan_and_snap
+
+    return torch_scan_and_snap
+
+
+def same_sequences(table: Table, section: str, num_last: int, per_last: int, init: str, steps: int = 10) -> None:
+    """The eager loops on sequences with the counts that the engine draws, against the engine."""
+    import jax
+    import jax.random as jr
+    import numpy as np
+    import torch
+
+    from phasescope.engine import exact_numbers
+    from phasescope.studies.scan_and_snap import sampling
+
+    eager = loops()
+    work = job("sampled", num_last=num_last, per_last=per_last, init=init, steps=steps, at=range(1, steps + 1))
+    ours = [float(x) for t, x in sorted(execute(work, "batch_loss").items()) if t > 0]
+    data, spec = eager.Data.syn(num_last, per_last, torch.float64), work.spec
+    with exact_numbers():
+        key = jr.split(jr.fold_in(work.key(), 1))[1]  # as the engine derives it for the first stage
+        draw = jax.jit(lambda t: sampling.draw(jr.fold_in(key, t), spec))
+        batches = [jax.device_get(draw(t)) for t in range(steps)]
+        first = jax.device_get(sampling.uniform_start(jr.fold_in(work.key(), 0), spec)) if init == "uniform" else None
+    C, D, S, K = spec.common, spec.distinct, spec.context, spec.labels
+    given = []
+    for label, counts in batches:
+        slots = np.stack([np.repeat(np.arange(C + D), row.astype(int)) for row in counts])
+        given.append((torch.tensor(label), torch.tensor(np.where(slots < C, slots, slots + D * label[:, None]))))
+    start = None
+    if first is not None:
+        M = data.P.shape[1]
+        order = np.r_[data.label.numpy(), np.setdiff1d(np.arange(M), data.label.numpy())]  # labels come first
+        start = np.zeros((M, M)), np.zeros((M, M))
+        start[0][:S, order], start[1][S : S + num_last, :S] = first.Y, first.Z
+    for style in eager.STYLES:
+        log = eager.train(steps, data, 1.0, 1.0, style=style, given=given, start=start)[0]
+        compare(table, section, f"sampled, K = {K}, torch {style} on the same sequences", ours, log.loss)
+
+
+def small(table: Table, quick: bool) -> None:
+    """One step of Syn-Small: mini-batches of 128 sequences of 128 tokens, and endless sequences."""
+    eager = loops()
+    table.title("Syn-Small (K = 2, M = 34): batch 128, T = 128, momentum 0.9")
+    same_sequences(table, "small", 2, 1, "zero")
+    import torch
+
+    exact = eager.Data.syn(2, 1, torch.float64)
+    losses = eager.population(UPDATES + 1, exact, 1.0, 1.0)[0].loss
+    for arm in ("population", "symmetric"):
+        found = execute(job(arm, steps=UPDATES))
+        compare(table, "small", f"{arm} against torch population", list(found.values()), [losses[t] for t in found])
+
+    data, sample = eager.Data.syn(2, 1), 50 if quick else 200
+    steps = {"sampled": 1000, "population": 100_000, "symmetric": 100_000}
+    if quick:
+        steps = {name: n // 5 for name, n in steps.items()}
+    work = {arm: job(arm, steps=n) for arm, n in steps.items()}
+    contestants: dict[str, Callable[[], Any]] = {
+        style: (lambda s=style: Timing(*eager.train(sample, data, 1.0, 1.0, style=s)[1:])) for style in eager.STYLES
+    }
+    contestants["torch population"] = lambda: Timing(*eager.population(sample, data, 1.0, 1.0)[1:])
+    contestants |= {arm: (lambda j=j: execute(j)) for arm, j in work.items()}
+    for j in work.values():
+        execute(j)
+    best = take_turns(contestants, 2 if quick else 6)
+    for name in (*eager.STYLES, "torch population"):
+        table.add("small", f"torch eager, {name}", 1e6 * best[name].wall / sample, "us/step")
+    for arm, n in steps.items():
+        table.add("small", arm, 1e6 * best[arm].wall / n, "us/step", note=f"{n} steps, 10 records")
+    fastest = min(eager.STYLES, key=lambda s: best[s].wall)
+    for arm, wanted in (("sampled", 7), ("population", 400), ("symmetric", None)):
+        for style in eager.STYLES:
+            words, least = (" (the fastest)", wanted) if style == fastest else ("", None)
+            name = f"{arm} against a sampled step of torch {style}{words}"
+            ratio(table, "small", name, best[style], best[arm], steps[arm] / sample, least)
+    for arm in ("population", "symmetric"):
+        name = f"{arm} against a population step of torch"
+        ratio(table, "small", name, best["torch population"], best[arm], steps[arm] / sample)
+
+
+def figure_6(table: Table, quick: bool) -> None:
+    """The whole of Figure 6: 4 panels, 4 rates, 4 ratios, 10 seeds, 100 updates each from a random start."""
+    eager = loops()
+    runs = len(RATES) * len(RATIOS)
+    panels = FIGURE_6[:2] if quick else FIGURE_6
+    seeds, sample = (1, 10) if quick else (SEEDS, 20)
+    table.title(f"Figure 6: {len(panels)} panels, {runs} rates x {seeds} seeds, {UPDATES} updates")
+    total = {name: Timing(0.0, 0.0) for name in (*eager.STYLES, *PRECISIONS)}
+    compiling = 0.0
+    for last, _ in panels:
+        same_sequences(table, "figure_6", last, 2, "uniform", 3)
+        data = eager.Data.syn(last, 2)
+        contestants: dict[str, Callable[[], Any]] = {
+            s: (lambda s=s, d=data: Timing(*eager.train(sample, d, 1.0, 1.0, style=s, init="uniform")[1:]))
+            for s in eager.STYLES
+        }
+        contestants |= {p: (lambda p=p, n=last: [panel(n, seed, p) for seed in range(seeds)]) for p in PRECISIONS}
+        first = take_turns({p: (lambda p=p, n=last: panel(n, SEEDS, p)) for p in PRECISIONS}, 1)
+        best = take_turns(contestants, 1 if quick else 2)
+        scale = runs * seeds * UPDATES
+        for name in contestants:
+            count = scale if name in PRECISIONS else sample
+            words = f"sampled in {name}, {runs} lanes" if name in PRECISIONS else f"torch {name}"
+            table.add("figure_6", f"K = {2 * last}: {words}", 1e6 * best[name].wall / count, "us/run-step")
+            total[name].wall += best[name].wall * scale / count
+            total[name].cpu += best[name].cpu * scale / count
+        compiling += first["float32"].wall - best["float32"].wall / seeds
+    for name, spent in total.items():
+        note = "" if name in PRECISIONS else f"{sample} steps of each panel timed, scaled to {runs * seeds} runs"
+        table.add("figure_6", f"all panels, {name}", spent.wall, "s", note=note)
+    table.add("figure_6", "compiling, float32", compiling, "s")
+    fastest = min(eager.STYLES, key=lambda s: total[s].wall)
+    for style in eager.STYLES:
+        for precision in PRECISIONS:
+            words = " (the fastest)" if style == fastest else ""
+            least = 30 if style == fastest and precision == "float32" else None
+            name = f"Figure 6 in {precision} against torch {style}{words}"
+            ratio(table, "figure_6", name, total[style], total[precision], 1.0, least)
+
+
+def panel(last: int, seed: int, precision: str) -> None:
+    """The runs of one panel with one seed: one block, whose runs share their draws."""
+    grid = {"eta_Z": tuple(z for z in RATES for _ in RATIOS), "ratio": RATIOS * len(RATES)}
+    numbers = {"num_last": last, "per_last": 2, "init": "uniform", "steps": UPDATES, "precision": precision}
+    execute(job("sampled", grid, [UPDATES], seed, **numbers), "dt_entropy")
+
+
+def sizes(table: Table, quick: bool) -> None:
+    """`symmetric` costs the same whatever K and M are."""
+    steps = 20_000 if quick else 200_000
+    table.title(f"symmetric, {steps} steps: K = 2, M = 34 against K = 100, M = 30,000")
+    few = job("symmetric", steps=steps, classes=2.0, vocabulary=34.0)
+    many = job("symmetric", steps=steps, classes=100.0, vocabulary=30_000.0)
+    execute(few), execute(many)
+    best = take_turns({"few": lambda: execute(few), "many": lambda: execute(many)}, 3 if quick else 8)
+    for name, words in (("few", "K = 2, M = 34"), ("many", "K = 100, M = 30,000")):
+        table.add("sizes", words, 1e6 * best[name].wall / steps, "us/step")
+    table.add("sizes", "time of the large one over the small one", best["many"].wall / best["few"].wall, "", -1.05)
+
+
+def diagram(table: Table, quick: bool) -> None:
+    """A phase diagram of `symmetric` over eta_Y / eta_Z and K, on whatever device JAX has."""
+    import jax
+    import numpy as np
+
+    device = jax.devices()[0]
+    rows, steps = (32, 100) if quick else (320, UPDATES)
+    ratios, classes = (x.ravel() for x in np.meshgrid(np.geomspace(0.1, 100, rows), np.geomspace(2, 1000, rows)))
+    table.title(f"Phase diagram: {rows * rows} cells, {steps} updates each, on {device.device_kind}")
+    widths = (128, 512) if device.platform == "cpu" else (8192, 65_536, len(ratios))
+
+    def cells(width: int) -> None:
+        for i in range(0, len(ratios), width):
+            pad = lambda x: tuple(np.resize(x[i : i + width], width).tolist())  # noqa: B023
+            execute(job("symmetric", {"ratio": pad(ratios), "classes": pad(classes)}, [steps], steps=steps))
+
+    for width in widths:
+        first = take_turns({"first": lambda w=width: cells(w)}, 1)["first"]
+        best = take_turns({"cells": lambda w=width: cells(w)}, 1 if quick else 3)["cells"]
+        note = f"{best.wall:.2f} s; {first.wall:.2f} s with compiling"
+        table.add("diagram", f"blocks of {width}", len(ratios) * steps / best.wall, "run-steps/s", note=note)
+
+
+if __name__ == "__main__":
+    sys.exit(main(__doc__, {"small": small, "figure_6": figure_6, "sizes": sizes, "diagram": diagram}))

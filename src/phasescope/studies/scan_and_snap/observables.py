@@ -1,0 +1,62 @@
+"""What the theorems talk about. An arm leaves out what it does not know.
+
+Arms of the class-symmetric reduction report one class, which stands for all: their axis `class` has length 1.
+"""
+
+from __future__ import annotations
+
+from jaxtyping import Array, Float
+
+import phasescope as ps
+
+field = ps.field
+Scalar = Float[Array, ""]
+Classes = Float[Array, "class"]
+Distinct = Float[Array, "class distinct"]
+Common = Float[Array, "class common"]
+
+
+class Observed(ps.Observables):
+    """All arms report these; populations, not batches, except for `batch_loss`."""
+
+    loss: Scalar | None = field(symbol=r"\mathcal{L}", doc="mean of -log likelihood over the classes")
+    alpha_correct: Classes | None = field(symbol=r"\alpha_n", doc="probability of the right token")
+    residual: Classes | None = field(symbol=r"1 - \alpha_n", doc="probability of all wrong tokens, summed")
+    z_dt: Distinct | None = field(symbol="z_d", doc="attention logit of a distinct token")
+    z_ct: Float[Array, "last common"] | None = field(symbol="z_c", doc="attention logit of a common token")
+    c_dt: Distinct | None = field(symbol="c_{n,d}", doc="attention on a distinct token")
+    c_ct: Common | None = field(symbol="c_{n,c}", doc="attention on a common token")
+    f_dt: Distinct | None = field(symbol="f_{n,d}", doc="attention over its norm, distinct tokens")
+    f_ct: Common | None = field(symbol="f_{n,c}", doc="attention over its norm, common tokens")
+    ct_mass: Classes | None = field(doc="attention on all common tokens")
+    dt_entropy: Classes | None = field(unit="nat", doc="entropy of attention within the class's distinct tokens")
+    rho: Scalar | None = field(symbol=r"\rho", doc="mean overlap of two classes' directions")
+    corr: Float[Array, "class other_class"] | None = field(
+        symbol="E", doc="overlaps of directions, without the diagonal"
+    )
+    lambda1: Scalar | None = field(symbol=r"\lambda_1", doc="largest eigenvalue of E in absolute value")
+    iota: Classes | None = field(symbol=r"\gamma\iota_n", doc="coefficient of f_n in g_n, least squares")
+    beta: Float[Array, "class other_class"] | None = field(
+        symbol=r"\gamma\beta_{nn'}", doc="minus the coefficient of another f_n' in g_n"
+    )
+    lag: Scalar | None = field(doc="velocity of the common tokens' logits over what the current directions alone give")
+    xi_eff: Classes | None = field(symbol=r"\xi", doc="velocity of the top distinct logit, K / (eta_Z f^2) times")
+    z_dt_rate: Distinct | None = field(symbol=r"\dot z_d", doc="velocity of z_dt in gradient flow")
+    z_ct_rate: Float[Array, "last common"] | None = field(symbol=r"\dot z_c", doc="velocity of z_ct in gradient flow")
+    gap_other: Scalar | None = field(symbol="a - b", doc="logit of the right label over that of another")
+    gap_rest: Scalar | None = field(symbol="a - o", doc="logit of the right label over that of an output that is none")
+    batch_loss: Scalar | None = field(doc="loss of the last mini-batch, before its update")
+    h: Scalar | None = field(symbol="h", doc="growth of a class's decoder")
+    h_star: Scalar | None = field(symbol="h^*", doc="the same in unit steps, at the last whole visit")
+    gamma: Scalar | None = field(symbol=r"\gamma", doc="speed that the decoder gives to the attention")
+    Gamma: Scalar | None = field(symbol=r"\Gamma", doc="eta_Z times the integral of gamma")
+    B_n: Scalar | None = field(symbol="B_n", doc="eta_Z times the integral of xi")
+    chi_closed: Scalar | None = field(symbol=r"e^{2B_n}", doc="growth of the squared attention, closed form")
+
+
+NOTHING = dict.fromkeys(Observed.__dataclass_fields__)
+
+
+def observed(**known: Array) -> Observed:
+    """These observables, and no others."""
+    return Observed(**(NOTHING | known))

@@ -1,0 +1,101 @@
+"""Where phases begin and end, by the paper's own criteria, and the quantities that its theorems compare."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+import phasescope as ps
+from phasescope import Outcome
+from phasescope.engine import exact_numbers
+
+from . import closed_forms
+from .spec import Spec
+
+FLOWS = ("decoupled", "theory", "memoryless", "closed_form")  # `symmetric` and `population` flow if asked to
+
+
+def spec_of(ds: xr.Dataset) -> Spec:
+    """The numbers that a dataset was run with."""
+    return Spec.from_json(json.loads(ds.attrs["spec"]))
+
+
+def number(ds: xr.Dataset, name: str) -> Any:
+    """A number of the run: one for each lane where it was swept, that of the lane where one was chosen."""
+    return ds[name] if name in ds.coords else getattr(spec_of(ds), name)
+
+
+def rate_Y(ds: xr.Dataset) -> Any:
+    r"""$\eta_Y$, given itself or by its ratio to $\eta_Z$."""
+    ratio = number(ds, "ratio")
+    return number(ds, "eta_Y") if ratio is None else ratio * number(ds, "eta_Z")
+
+
+def classes_of(ds: xr.Dataset) -> Any:
+    """$K$."""
+    return ds["classes"] if "classes" in ds.coords else spec_of(ds).K
+
+
+def outputs_of(ds: xr.Dataset) -> Any:
+    """$M$."""
+    if "vocabulary" in ds.coords:
+        return ds["vocabulary"]
+    spec = spec_of(ds)
+    return spec.replace(classes=float(ds["classes"])).M if "classes" in ds.coords else spec.M
+
+
+def linear_end(ds: xr.Dataset):
+    r"""$t_0' = K\ln M/\eta_Y$: up to here the speed of the attention is said to grow linearly."""
+    return closed_forms.t_linear(classes_of(ds), outputs_of(ds), rate_Y(ds))
+
+
+def snap_time(ds: xr.Dataset):
+    r"""$t_0 = 2(1+\omega_1)K\ln M/\eta_Y$: from here on the attention is said to be frozen."""
+    return closed_forms.t_snap(classes_of(ds), outputs_of(ds), rate_Y(ds))
+
+
+def time_unit(ds: xr.Dataset):
+    r"""$\bar t_0 = 2K\ln M/\eta_Y$, in which late times are counted."""
+    return closed_forms.t_bar(classes_of(ds), outputs_of(ds), rate_Y(ds))
+
+
+def ran_to_the_end(*runs: xr.Dataset) -> ps.Verdict:
+    """Undecided if a run broke off: what it would have shown later is unknown."""
+    for run in runs:
+        spec, last = spec_of(run), float(run.time[-1])
+        flows = run.attrs["arm"] in FLOWS or spec.optimiser == "flow"
+        end = spec.end if flows else spec.steps
+        if not last >= end * (1 - 1e-9):
+            return ps.undecided(f"the run stops at {last:.6g} of {end:.6g}", "a run to the end")
+    return ps.Verdict(Outcome.HOLDS, "", "")
+
+
+def top_logit(ds: xr.Dataset) -> xr.DataArray:
+    """$z_{l_0}$ of the first class: the logit of its most frequent distinct token."""
+    return ds.z_dt.isel({"class": 0, "distinct": -1}, drop=True)
+
+
+def held_attention(ds: xr.Dataset) -> xr.Dataset:
+    """The run whose attention does not move, if the attention's rate was swept."""
+    return ds.sel(eta_Z=0.0) if "eta_Z" in ds.dims else ds
+
+
+def moving(ds: xr.Dataset) -> xr.Dataset:
+    """The runs whose attention moves, if the attention's rate was swept."""
+    return ds.sel(eta_Z=slice(1e-9, None)) if "eta_Z" in ds.dims else ds
+
+
+def late(ds: xr.Dataset, units: float = 1e3) -> xr.Dataset:
+    r"""The record at some units of time $\bar t_0$; a run that does not hold it is an error."""
+    time = units * float(time_unit(ds))
+    return ds.sel(time=time, method="nearest", tolerance=1e-6 * time)
+
+
+def on(time: xr.DataArray, form: Callable[..., Any], *numbers: Any) -> xr.DataArray:
+    """A closed form of time, at these times."""
+    with exact_numbers():
+        return time.copy(data=np.asarray(form(time.values, *map(float, numbers)))).rename(form.__name__)

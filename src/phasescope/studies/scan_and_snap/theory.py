@@ -1,0 +1,83 @@
+"""Arms of theory: the decoupled decoder (L1), the closed theory (L2), the memoryless control, and the closed forms."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+import phasescope as ps
+
+from . import closed_forms, levels, reduction
+from .measuring import derive, measure_memoryless, measure_symmetric, measure_theory, profile, share
+from .observables import observed
+from .spec import Spec
+from .training import flow_times, follow
+
+
+def decoupled(spec: Spec) -> ps.Plan:
+    """L1: gradient flow in which the decoder's classes do not feel each other, as the theorems assume."""
+    data = profile(spec)
+    rates = reduction.by_table(spec.rate_Y, spec.eta_Z)
+    velocity = lambda state: jax.tree.map(lambda g, eta: eta * g, reduction.decoupled(state, data), rates)
+    return ps.Plan(
+        init=lambda key: reduction.zeros(spec.distinct, spec.common),
+        stages=(follow(velocity, spec),),
+        measure=lambda state: measure_symmetric(state, spec),
+        derive=derive,
+    )
+
+
+def theory(spec: Spec) -> ps.Plan:
+    """L2: the theorems' equation of the attention alone, driven by the closed clock gamma(t)."""
+    data = profile(spec)
+    velocity = lambda state: levels.theory_velocity(state, data, spec.rate_Y, spec.eta_Z, share(spec))[0]
+    return ps.Plan(
+        init=lambda key: levels.closed_zeros(spec.distinct, spec.common),
+        stages=(follow(velocity, spec),),
+        measure=lambda state: measure_theory(state, spec),
+        derive=derive,
+    )
+
+
+def memoryless(spec: Spec) -> ps.Plan:
+    """The control: true gradient flow, but the decoder forgets how attention looked when it learnt."""
+    data = profile(spec)
+    return ps.Plan(
+        init=lambda key: levels.memoryless_zeros(spec.distinct, spec.common),
+        stages=(follow(lambda state: levels.memoryless_velocity(state, data, spec.rate_Y, spec.eta_Z), spec),),
+        measure=lambda state: measure_memoryless(state, spec),
+        derive=derive,
+    )
+
+
+class Curves(NamedTuple):
+    """What is known in closed form at a time."""
+
+    h: Float[Array, ""]
+    h_star: Float[Array, ""]
+    gamma: Float[Array, ""]
+    Gamma: Float[Array, ""]
+    B_n: Float[Array, ""]
+
+
+def closed_form(spec: Spec) -> ps.Plan:
+    """h, h*, gamma, Gamma and B_n of Theorems 1 and 4, in closed form."""
+    K, M, Y, Z = spec.K, spec.M, spec.rate_Y, spec.eta_Z
+
+    def at(t: Array) -> Curves:
+        return Curves(
+            h=closed_forms.h(t / K, M, Y), h_star=closed_forms.h_star(jnp.floor(t / K), M, Y),
+            gamma=closed_forms.gamma(t, K, M, Y), Gamma=closed_forms.Gamma(t, K, M, Y, Z),
+            B_n=closed_forms.B_n(t, K, M, Y, Z, spec.rho_0, share(spec)),
+        )  # fmt: skip
+
+    return ps.Plan(
+        init=lambda key: at(jnp.zeros(())),
+        stages=(ps.Stage("closed form", ps.formula(at), flow_times(spec)),),
+        measure=lambda c: observed(
+            h=c.h, h_star=c.h_star, gamma=c.gamma, Gamma=c.Gamma, B_n=c.B_n, chi_closed=jnp.exp(2 * c.B_n)
+        ),
+    )

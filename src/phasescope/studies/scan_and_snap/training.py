@@ -1,0 +1,109 @@
+"""Arms of training: mini-batches, endless sequences, and the latter in the coordinates of the class symmetry."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+import phasescope as ps
+
+from ...errors import SpecError
+from . import model, reduction, sampling
+from .data import syn
+from .measuring import derive, measure_full, measure_symmetric, profile
+from .model import Weights
+from .spec import Spec
+from .updates import Training, begin, minibatches, settings, update
+
+RECORDS = 160
+KAPPA = 1.0  # flows are solved in log(1 + kappa t)
+
+
+def sampled(spec: Spec) -> ps.Plan:
+    """Mini-batches of finite sequences, drawn as token counts; stochastic gradient descent with momentum, or Adam."""
+    _as_laid_out(spec, "sampled")
+    if spec.optimiser == "flow":
+        raise SpecError('sampled: mini-batches are taken in steps; choose optimiser="sgd" or "adam", or another arm.')
+
+    def look(state: Training):
+        exact = jax.tree.map(lambda x: x.astype(float), (state.weights, state.batch_loss))
+        return dataclasses.replace(measure_full(exact[0], spec, geometry=False), batch_loss=exact[1])
+
+    return ps.Plan(
+        init=lambda key: begin(start(key, spec), spec, jnp.log(1.0 * spec.M), spec.precision),
+        stages=(ps.Stage("training", minibatches(spec), ps.linear_times(spec.steps)),),
+        measure=look,
+        derive=derive,
+    )
+
+
+def population(spec: Spec) -> ps.Plan:
+    """Endless sequences and all classes at once: the full gradient of both tables, in steps or as a flow."""
+    _as_laid_out(spec, "population")
+    return ps.Plan(
+        init=lambda key: begin(start(key, spec), spec),
+        stages=(_training(lambda weights: model.gradient(weights, syn(spec))[0], Weights, spec),),
+        measure=lambda state: measure_full(state.weights, spec),
+        derive=derive,
+    )
+
+
+def symmetric(spec: Spec) -> ps.Plan:
+    """The same in the coordinates of the class symmetry: 4D + 3C numbers, whatever K and M are (L0)."""
+    if spec.init != "zero":
+        raise SpecError('symmetric: classes are alike only from init="zero"; use population or sampled.')
+    data = profile(spec)
+    return ps.Plan(
+        init=lambda key: begin(reduction.zeros(spec.distinct, spec.common), spec),
+        stages=(_training(lambda state: reduction.gradient(state, data), reduction.by_table, spec, lanes_last=True),),
+        measure=lambda state: measure_symmetric(state.weights, spec),
+        derive=derive,
+    )
+
+
+def start(key: Array, spec: Spec) -> Weights:
+    """The tables at the start."""
+    if spec.init == "uniform":
+        return sampling.uniform_start(key, spec)
+    return model.zeros(spec.context, spec.num_last, spec.labels)
+
+
+def follow(velocity: Callable[[Any], Any], spec: Spec, name: str = "flow") -> ps.Stage:
+    """A flow in log time up to the horizon."""
+    return ps.Stage(name, ps.flow(velocity, kappa=KAPPA), flow_times(spec))
+
+
+def flow_times(spec: Spec):
+    """Record times of flows: evenly spaced in log time."""
+    return ps.log_times(spec.end, RECORDS, first=0.1)
+
+
+def _training(ascent, by_table, spec: Spec, lanes_last: bool = False) -> ps.Stage:
+    """Steps of the optimiser, or their limit."""
+    rates, momenta = settings(by_table, spec)
+    if spec.optimiser == "flow":
+
+        def velocity(state: Training):
+            return jax.tree.map(lambda g, eta: eta * g, ascent(state.weights), rates)
+
+        moving = ps.flow(velocity, kappa=KAPPA, where=lambda state: state.weights)
+        return ps.Stage("training", moving, flow_times(spec))
+    step = lambda state, t, key: update(state, ascent(state.weights), rates, momenta)
+    return ps.Stage("training", ps.iterate(step, lanes_last=lanes_last), ps.log_times(spec.steps, RECORDS))
+
+
+def _as_laid_out(spec: Spec, arm: str) -> None:
+    if spec.classes is not None:
+        raise SpecError(f"{arm}: classes are laid out by num_last and per_last; leave `classes` out.")
+    if spec.init == "uniform" and spec.vocabulary is not None:
+        raise SpecError(f'{arm}: init="uniform" gives every output a column of its own; leave `vocabulary` out.')
+    if spec.vocabulary is not None and isinstance(spec.vocabulary, float | np.floating):
+        least = spec.context + spec.num_last + spec.labels
+        if spec.vocabulary < least:
+            raise SpecError(f"{arm}: {least} tokens are laid out, more than vocabulary={spec.vocabulary:g}.")

@@ -1,0 +1,100 @@
+"""One update of a table, and the dynamics of mini-batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+import optax
+from jaxtyping import Array, Float
+
+from phasescope.dynamics import Dynamics, State
+
+from . import model, sampling
+from .model import Weights
+from .spec import Spec
+
+ADAM = optax.scale_by_adam(0.9, 0.999, 1e-8)
+AHEAD = 16  # updates whose mini-batches are drawn at once
+
+
+class Training(NamedTuple):
+    """Weights, what the optimiser carries, and the loss of the last mini-batch."""
+
+    weights: Any
+    moments: Any
+    batch_loss: Float[Array, "*lanes"]
+
+
+def begin(weights: Any, spec: Spec, loss: Any = 0.0, precision: str = "float64") -> Training:
+    """Weights with an optimiser at rest."""
+    weights = jax.tree.map(lambda x: x.astype(precision), weights)
+    moments = None
+    if spec.optimiser == "sgd":
+        moments = jax.tree.map(jnp.zeros_like, weights)
+    elif spec.optimiser == "adam":
+        moments = ADAM.init(weights)
+    return Training(weights, moments, jnp.asarray(loss, precision))
+
+
+def settings(by_table: Callable[[Any, Any], Any], spec: Spec) -> tuple[Any, Any]:
+    """Step sizes and momenta; `by_table(y, z)` says which numbers belong to the decoder and which to the attention."""
+    return by_table(spec.rate_Y, spec.eta_Z), by_table(*spec.momenta)
+
+
+def update(state: Training, ascent: Any, rates: Any, momenta: Any) -> Training:
+    r"""One update: torch's momentum, $v \leftarrow \mu v + g$ and $\theta \leftarrow \theta + \eta v$, or Adam."""
+    if isinstance(state.moments, optax.ScaleByAdamState):
+        push, moments = ADAM.update(ascent, state.moments)
+    else:
+        push = moments = jax.tree.map(lambda v, g, mu: mu * v + g, state.moments, ascent, momenta)
+    weights = jax.tree.map(lambda x, v, eta: x + eta * v, state.weights, push, rates)
+    return Training(weights, moments, state.batch_loss)
+
+
+class minibatches(Dynamics):
+    """Updates on mini-batches; the batch of an update follows from the key and the number of the update alone.
+
+    The batches of some updates are drawn at once, and then a run takes all of these updates. In a block of runs on a
+    CPU one run does so after the other: the tables of one stay in its cache, those of all would not.
+    """
+
+    spec: Spec
+
+    def advance(self, state: State, t0: Array, t1: Array, key: Array) -> State:
+        spec = self.spec
+        place, kind = sampling.layout(spec), state.params.weights.Y.dtype
+        numbers = model.copies(spec.labels, state.params.weights.Y.shape[1], spec.M), *settings(Weights, spec)
+        copies, rates, momenta = jax.tree.map(lambda x: jnp.asarray(x, kind), numbers)
+
+        def learn(training, batches, count, copies, rates, momenta):
+            def one(i, training):
+                batch = jax.tree.map(lambda x: x[i], batches)
+                ascent, loss = sampling.gradient(training.weights, batch, copies, place)
+                return update(training, ascent, rates, momenta)._replace(batch_loss=loss)
+
+            return jax.lax.fori_loop(0, count, one, training)
+
+        if jax.default_backend() == "cpu":
+            learn = jax.custom_batching.sequential_vmap(learn)
+
+        def some(carry):
+            t, training = carry
+            count = jnp.minimum(AHEAD, t1 - t)
+            label, counts = draw_ahead(key, t, count, spec)
+            batches = sampling.Batch(label, counts.astype(kind))
+            return t + count, learn(training, batches, count, copies, rates, momenta)
+
+        _, training = jax.lax.while_loop(lambda carry: carry[0] < t1, some, (jnp.asarray(t0), state.params))
+        return State(training, state.memory, state.carry)
+
+
+def draw_ahead(key: Array, t: Array, count: Array, spec: Spec) -> sampling.Batch:
+    """The mini-batches of the updates t, t + 1, ..., t + count - 1; the rest of the `AHEAD` are empty."""
+    first = sampling.draw(jr.fold_in(key, t), spec)
+    room = jax.tree.map(lambda x: jnp.zeros((AHEAD, *x.shape), x.dtype).at[0].set(x), first)
+    put = lambda i, kept: jax.tree.map(lambda k, x: k.at[i].set(x), kept, sampling.draw(jr.fold_in(key, t + i), spec))
+    return jax.lax.fori_loop(1, count, put, room)
