@@ -1,0 +1,80 @@
+"""The evidence that the claims share: each run is asked for once and used by many."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import phasescope as ps
+from phasescope.evidence import Runs
+
+from ..theory import gram, orthogonal, six_families
+from ..training import weights
+
+WIDTHS = (128, 256, 512, 1024, 2048, 4096)
+SEEDS = 3
+
+
+def log_times(first: float, last: float, per_decade: float) -> list[float]:
+    """Evenly spaced in log time."""
+    return np.geomspace(first, last, round(per_decade * np.log10(last / first)) + 1).tolist()
+
+
+# Dense where the phases meet, sparse where everything is a power of log time.
+EARLY = [0.0, *log_times(0.1, 1.0, 4)[:-1], *log_times(1.0, 30.0, 22)]
+LATE = [*EARLY[:-1], *log_times(30.0, 1e8, 7)]
+
+# The theorems' regime: L = 4, n = 48 with all irrelevant words distinct, m1 = 64, zeta = 0.1, to kappa t = 1e8.
+theory_runs = tuple(ps.sweeps(gram, preset="theory", width=m, seeds=SEEDS, lanes=SEEDS, at=LATE) for m in WIDTHS)
+wide_runs = theory_runs[-2:]
+# Only the start, in which the neurons are seen.
+neuron_runs = tuple(
+    ps.sweeps(six_families, preset="theory", width=m, seeds=SEEDS, lanes=SEEDS, horizon=30.0, at=EARLY) for m in WIDTHS
+)
+# Larger initial weights, with the attention trained and frozen.
+large_start = tuple(
+    ps.sweeps(gram, preset="theory", width=m, zeta=1.0, attention=[1.0, 0.0], seeds=2, at=LATE) for m in (256, 2048)
+)
+# Fewer samples than 3 (L + 1), and more; d is the smallest that keeps all words distinct.
+few = ps.sweeps(gram, preset="theory", samples=12, length=5, dim=35, width=2048, seeds=4, at=LATE)
+enough = ps.sweeps(gram, preset="theory", samples=24, length=5, dim=67, width=2048, seeds=4, at=LATE)
+few_large_start = ps.sweeps(gram, preset="theory", samples=12, length=5, dim=35, width=256, zeta=1.0, seeds=4, at=LATE)
+# The paper's experiment as a flow; eight seeds with attention trained and frozen.
+EPOCHS = 30_000
+
+
+def of_epochs(per_decade: float) -> list[float]:
+    """Times of the paper's experiment, t = 0.01 epochs, at whole epochs."""
+    return [0.0, *(0.01 * np.unique(np.round(log_times(1.0, EPOCHS, per_decade)))).tolist()]
+
+
+figure_1 = ps.sweeps(gram, preset="figure1", attention=[1.0, 0.0], seeds=8, at=of_epochs(16))
+figure_1_literal = ps.sweeps(gram, preset="figure1_literal", attention=[1.0, 0.0], seeds=8, at=of_epochs(16))
+# Its gradient descent, epoch by epoch where things happen.
+descent = ps.runs(weights, preset="figure1", at=of_epochs(16))
+descent_literal = ps.runs(weights, preset="figure1_literal", at=of_epochs(16))
+figure_1_distinct = ps.runs(gram, preset="figure1_distinct", at=of_epochs(16))
+
+# The orthogonal start with distinct words, where all sizes are mere numbers; m = 10^6 makes it lazy.
+LAZY = {"preset": "theory", "init": "orthogonal", "width": 10**6, "dim": 10**9}
+TO_S_80 = float(np.exp(80.0))
+many = ps.runs(orthogonal, samples=10_000_002, length=5, at=LATE, **LAZY)
+sixty = ps.runs(orthogonal, samples=60, length=5, at=LATE, **LAZY)
+
+
+def lazy(samples: int, length: int, horizon: float = 1e8) -> Runs:
+    """One lazy run, recorded to its end."""
+    return ps.runs(
+        orthogonal, samples=samples, length=length, horizon=horizon, at=[0.0, *log_times(0.1, horizon, 5)], **LAZY
+    )
+
+
+test_runs = tuple(lazy(n, L, float(np.exp(40.0))) for n, L in ((48, 4), (24, 5), (600, 5)))
+ratio_runs = (lazy(48, 4), lazy(600, 5), lazy(6000, 5))
+coefficient_runs = tuple(lazy(n, 5) for n in (24, 60, 90))
+threshold_runs = tuple(lazy(n, L, TO_S_80) for n, L in ((12, 5), (18, 5), (24, 5), (60, 20), (66, 20)))
+# The sizes of the experiment with a Kaiming start and ever smaller output weights, |a|^2 = 256 ... 1e-6.
+NORMS = (256.0, 16.0, 1.0, 1 / 16, 1 / 256, 1e-3, 1e-4, 1e-5, 1e-6)
+relevance = ps.sweeps(
+    orthogonal, preset="orthogonal", sigma_0=(2 / 64) ** 0.5, sigma_1=(2 / 128) ** 0.5,
+    output=tuple((norm / 256) ** 0.5 for norm in NORMS), attention=[1.0, 0.0], horizon=1e6, at=[0.0, *log_times(0.1, 1e6, 8)],
+)  # fmt: skip

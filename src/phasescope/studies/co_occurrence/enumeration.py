@@ -1,0 +1,72 @@
+"""The population loss, exactly, for any values and scores: a sum over all multisets of irrelevant words."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from .data import SPECIAL_WORDS, Batch
+from .forces import outputs
+from .spec import LABELS, SHARES
+
+AT_ONCE = 2**15  # samples that are looked at together
+
+
+def samples(dim: int, length: int) -> Batch:
+    """All samples that differ as multisets, each with its probability."""
+    parts = [Batch(t, np.full(len(t), LABELS[c]), np.full(len(t), c), p) for c, t, p in _by_type(dim, length)]
+    return Batch(*(np.concatenate(x) for x in zip(*parts, strict=True)))
+
+
+def count(dim: int, length: int) -> int:
+    """How many there are."""
+    return sum(math.comb(dim - 4 + length - len(k), length - len(k)) for k in SPECIAL_WORDS)
+
+
+def population_loss(G: Any, S: Any, width: int, length: int, dim: int) -> float:
+    """The expected loss over fresh samples from a vocabulary of `dim` words."""
+    return float(population_losses(G, S, width, length, dim) @ np.array(SHARES))
+
+
+def population_losses(G: Any, S: Any, width: int, length: int, dim: int) -> np.ndarray:
+    """The expected loss of each type."""
+    found = np.zeros(4)
+    with jax.enable_x64(True):
+        values, scores = jnp.asarray(np.asarray(G)[:dim]), jnp.asarray(np.asarray(S)[:dim, :dim])
+        for kind, tokens, shares in _by_type(dim, length):
+            for i in range(0, len(tokens), AT_ONCE):
+                few = tokens[i : i + AT_ONCE]
+                pad = AT_ONCE - len(few) if len(tokens) > AT_ONCE else 0
+                F = _outputs(values, scores, np.pad(few, ((0, pad), (0, 0))), width)[: len(few)]
+                found[kind] += shares[i : i + AT_ONCE] @ np.logaddexp(0.0, -LABELS[kind] * np.asarray(F))
+    return found / np.array(SHARES)
+
+
+@jax.jit
+def _outputs(G, S, tokens, width):
+    return outputs(G, S, Batch(tokens, *[jnp.zeros(len(tokens))] * 3), width)  # type: ignore[arg-type]
+
+
+def _by_type(dim: int, length: int) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Type, samples and shares of the population, for each type."""
+    for kind, special in enumerate(SPECIAL_WORDS):
+        r = length - len(special)
+        chosen = np.array(list(itertools.combinations_with_replacement(range(3, dim), r)), int).reshape(-1, r)
+        orders = math.factorial(r) / _repetitions(chosen)
+        tokens = np.concatenate([np.tile(special, (len(chosen), 1)), chosen], axis=1)
+        yield kind, tokens, SHARES[kind] * orders * (dim - 3.0) ** -r
+
+
+def _repetitions(chosen: np.ndarray) -> np.ndarray:
+    """The product of the factorials of the multiplicities, for each falling row."""
+    run, product = np.ones(len(chosen)), np.ones(len(chosen))
+    for a, b in itertools.pairwise(chosen.T):
+        run = np.where(a == b, run + 1, 1)
+        product *= run
+    return product

@@ -1,0 +1,80 @@
+r"""The paper's own closed system (Appendix C): six families of overlaps, in matrix form.
+
+With $U = W W_V$, $N = W W^\top$ and $G = U^\top a$,
+
+$$\dot U = (N a) c^\top + a (A c)^\top, \quad \dot N = (U c) a^\top + a (U c)^\top, \quad \dot A = G c^\top + c G^\top,$$
+
+and $S$, $Q$, $K$ as in `grams`. It is closed and exact, also where words repeat, but larger than the weights.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from . import grams
+from .data import Batch
+from .forces import forces
+from .model import BLOCK, Start, Weights, attention_rows, mlp_block, signs
+from .spec import Spec
+
+
+class Families(NamedTuple):
+    """The six families of the appendix."""
+
+    U: Float[Array, "neuron word"]
+    N: Float[Array, "neuron neuron"]
+    A: Float[Array, "word word"]
+    S: Float[Array, "word word"]
+    Q: Float[Array, "word word"]
+    K: Float[Array, "word word"]
+
+
+def from_start(begin: Start) -> Families:
+    """The overlaps of some weights."""
+    W_Q, W_K, W_V, W = begin.weights
+    return Families(W @ W_V, W @ W.T, W_V.T @ W_V, W_K.T @ W_Q, W_Q.T @ W_Q, W_K.T @ W_K)
+
+
+def random_start(spec: Spec, key: Array) -> tuple[Families, Float[Array, " neuron"]]:
+    """The overlaps of `model.start` and the output signs, summed up block by block: the width is a number here."""
+    m1, words, columns = spec.neurons, spec.dim + spec.length - 1, jnp.arange(-(-spec.neurons // BLOCK))
+    a = jax.vmap(lambda j: signs(spec, key, j))(columns).reshape(-1)[:m1]
+
+    def add(r, total):
+        inside = r * BLOCK + jnp.arange(BLOCK) < spec.width
+        rows = jnp.where(inside[:, None], attention_rows(spec, key, r), 0.0)
+        W = jax.vmap(lambda j: mlp_block(spec, key, j, r))(columns).reshape(-1, BLOCK)[:m1]
+        few = Weights(rows[0], rows[1], rows[2], jnp.where(inside, W, 0.0))
+        return jax.tree.map(jnp.add, total, from_start(Start(few, a)))
+
+    square = jnp.zeros((words, words))
+    zero = Families(jnp.zeros((m1, words)), jnp.zeros((m1, m1)), square, square, square, square)
+    return jax.lax.fori_loop(0, jnp.ceil(spec.width / BLOCK).astype(int), add, zero), a
+
+
+def orthogonal_start(spec: Spec) -> Families:
+    """The orthogonal start, for any width: neurons at right angles to each other and to all values."""
+    same = grams.orthogonal_start(spec)
+    N = spec.scale_1**2 * spec.width * jnp.eye(spec.neurons)
+    return Families(jnp.zeros((spec.neurons, len(same.G))), N, same.A, same.S, same.Q, same.K)
+
+
+def to_grams(state: Families, a: Float[Array, " neuron"]) -> grams.Grams:
+    """The Gram matrices, in which the neurons are summed over."""
+    return grams.Grams(a @ state.N @ a, a @ state.U, state.A, state.S, state.Q, state.K)
+
+
+def velocity(state: Families, a: Float[Array, " neuron"], batch: Batch, spec: Spec) -> Families:
+    """Gradient flow."""
+    U, N, A = state.U, state.N, state.A
+    summed = to_grams(state, a)
+    c, M = forces(summed.G, summed.S, batch, spec.width)[:2]
+    rest = grams.rates(summed, c, spec.attention * M, spec.output_norm)
+    turn = jnp.outer(a, U @ c)
+    return Families(
+        jnp.outer(N @ a, c) + jnp.outer(a, A @ c), turn + turn.T, rest.A, rest.S, rest.Q, rest.K,
+    )  # fmt: skip

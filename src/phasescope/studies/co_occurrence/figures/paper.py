@@ -1,0 +1,80 @@
+"""Figure 1 of the paper, with the settings that it leaves open filled in two ways."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xarray as xr
+
+import phasescope as ps
+
+from ..claims import requests as ask
+from ..phases import first_phase_end, spec_of, trained
+from . import panels
+from .panels import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILION
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SCORES = {
+    (2, 1): (BLUE, "S_{21}"),
+    (1, 2): (GREEN, "S_{12}"),
+    (3, 1): (VERMILION, "S_{31}"),
+    (3, 2): (PURPLE, "S_{32}"),
+}
+TYPES = {
+    1: (ORANGE, r"$I_1$: both targets"),
+    2: (GREEN, r"$I_2$: $\mu_1$ only"),
+    3: (VERMILION, r"$I_3$: $\mu_2$ only"),
+    4: (PURPLE, r"$I_4$: neither"),
+}
+
+
+@ps.figure("Figure 1", ask.descent, ask.figure_1, panels=(1, 3), size=(8.4, 2.9))
+def figure_1(descent, flow, axes):
+    """The paper's experiment with a_j = +-1/sqrt(m1) and the usual uniform start of linear layers, which gives the picture that
+    the paper describes; descent (curves) and gradient flow (dashed), first seed. (a) Scores of key i for query j: they make less
+    than 15% of their way in phase 1, which ends at epoch 862; then the targets come to attend to each other, and away from the
+    common word. (b) Losses of the four types: with both targets it falls at once, with one it first rises, by 0.04 and 0.09, to
+    a peak near epochs 200 and 300, and falls before phase 1 ends. (c) The same, logarithmic: in phase 2 all fall like 1/t."""
+    draw_experiment(descent, flow, axes, legend=(0.02, 0.66))
+
+
+@ps.figure("Figure 1, literally", ask.descent_literal, ask.figure_1_literal, panels=(1, 3), size=(8.4, 2.9))
+def figure_1_literal(descent, flow, axes):
+    """The same with a_j = +-1 as the text has it. Outputs start at size 3, phase 1 is over by epoch 30 or so, 0.1% of a linear
+    axis, and eta kappa = 2.6, so that the first steps of descent are no flow. (a) The scores move by 0.01 at most, a tenth of
+    their initial spread. (b) Losses start anywhere and fall; (c) by epoch 30000 to 4e-5."""
+    draw_experiment(descent, flow, axes, legend=(0.3, 0.48))
+
+
+def draw_experiment(descent: xr.Dataset, flow: xr.Dataset, axes: Any, legend: tuple[float, float]) -> None:
+    """Scores, then losses on a linear and on a logarithmic axis, over epochs."""
+    scores, losses = axes[0], axes[1:]
+    flow = trained(flow).sel(seed=int(descent.attrs["seed"]))
+    border = float(first_phase_end(descent) / descent.kappa[0] / spec_of(descent).eta)
+    for (key, query), (color, name) in SCORES.items():
+        curve(scores, descent, flow, lambda ds, k=key, q=query: ds.S.sel(key=k, query=q), color, f"${name}$")
+    for panel in losses:
+        for kind, (color, name) in TYPES.items():
+            curve(panel, descent, flow, lambda ds, k=kind: ds.loss_type.sel(type=k), color, name)
+        curve(panel, descent, flow, lambda ds: ds.loss, BLACK, "all")
+        panel.set(ylabel="training loss")
+    scores.set(ylabel=r"score $S_{ij} = \mu_i^\top W_K^\top W_Q\,\mu_j$")
+    losses[1].set(yscale="log")
+    for panel in axes:
+        panel.set(xscale="log", xlabel="epoch", xlim=(1, ask.EPOCHS))
+        panels.shade_phases(panel, border)
+    scores.plot([], [], label="gradient flow", **panels.THEORY)
+    scores.legend(**panels.LEGEND, loc=legend)
+    losses[1].legend(**panels.LEGEND, loc="lower left")
+    panels.letter(axes)
+
+
+def curve(axes: Axes, descent: xr.Dataset, flow: xr.Dataset, of: Any, color: str, label: str) -> None:
+    """Descent as a broad curve, the flow dashed upon it."""
+    styles: list[dict[str, Any]] = [panels.DATA | {"color": color, "label": label}, panels.THEORY]
+    for ds, style in zip((descent, flow), styles, strict=True):
+        later = ds.isel(time=slice(1, None))
+        axes.plot(np.asarray(later.time) / spec_of(descent).eta, of(later), **style)

@@ -1,0 +1,182 @@
+"""What the paper could not draw: the universal first phase, the late laws, the sample-size threshold, where attention matters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import phasescope as ps
+
+from ..claims import requests as ask
+from ..closed_forms import first_phase, frozen_kernel, late_time, threshold
+from ..phases import first_phase_end, frozen, spec_of, trained
+from . import panels
+from .panels import BLUE, GREEN, PURPLE, SKY, VERMILION
+
+WIDTHS = {128: SKY, 512: GREEN, 2048: BLUE, 4096: PURPLE}
+
+
+@ps.figure("Theorem 3.1", *ask.theory_runs, panels=(1, 2), size=(7.6, 3.0))
+def universal_first_phase(*evidence):
+    """Phase 1 in natural time tau = kappa t, n = 48, L = 4. (a) Values of the words (means over 3 seeds, four widths) lie on the
+    solution of five equations with frozen uniform attention (dashed), in which nothing is left to choose. (b) The end of phase
+    1: every run has kappa T_1 between 9.5 and 14 (the five equations: 7.7, delayed by the random start), so that T_1 falls like
+    1/m over m = 128 to 4096."""
+    *runs, axes = evidence
+    values, times = axes
+    spec = spec_of(runs[0])
+    marks = first_phase(spec.samples, spec.length)
+    for run in runs:
+        color = WIDTHS.get(spec_of(run).width)
+        if color is not None:
+            early = run.sel(time=slice(0.1, 60)).mean("seed")
+            for word in (1, 2, 3):
+                label = f"$m = {spec_of(run).width}$" if word == 1 else None
+                values.plot(early.time, early.G.sel(word=word), color=color, label=label, **panels.DATA)
+    tau = np.geomspace(0.1, 60, 200)
+    exact = frozen_kernel(spec.samples, spec.length, tau)
+    values.plot(tau, exact.G1, label="five equations", **panels.THEORY)
+    values.plot(tau, exact.G3, **panels.THEORY)
+    values.axhline(0, color="0.5", lw=0.6)
+    values.text(30, 2.1, r"$G(\mu_1), G(\mu_2)$", ha="right", fontsize=8)
+    values.text(30, -2.4, r"$G(\mu_3)$", ha="right", fontsize=8)
+    values.set(
+        xscale="log", xlim=(0.1, 60), xlabel=r"natural time $\tau = \kappa t$", ylabel=r"value of a word $G(\mu)$"
+    )
+    values.legend(**panels.LEGEND, loc="upper left")
+    panels.shade_phases(values, marks["end"])
+    widths = np.array([spec_of(run).width for run in runs], float)
+    T1 = np.array([first_phase_end(run) / run.kappa.isel(time=0) for run in runs])
+    times.plot(np.repeat(widths, T1.shape[1]), T1.ravel(), "o", ms=4, color=BLUE, label="gradient flow, 3 seeds")
+    times.plot(
+        widths,
+        marks["end"] / (widths + spec.zeta**2 * spec.neurons / spec.length),
+        label="five equations",
+        **panels.THEORY,
+    )
+    times.set(xscale="log", yscale="log", xlabel="width $m$", ylabel="end of phase 1, $T_1$")
+    times.set_xticks(widths, [f"{m:.0f}" for m in widths])
+    times.minorticks_off()
+    times.legend(**panels.LEGEND, loc="upper right")
+    panels.letter(axes)
+
+
+@ps.figure("Theorem 3.3: the late laws (ours)", ask.theory_runs[-1], ask.many, panels=(1, 3), size=(8.2, 2.8))
+def late_laws(wide, many, axes):
+    """Late time at n = 48, L = 4, m = 4096 (3 seeds) and for n = 10^7, L = 5 in the lazy limit; dashed: hard-margin solution. (a)
+    kappa t times the loss tends to 9.19 and to 17. (b) The ratio R of the rates of the common word and the targets tends to
+    1.283 and 3/2: gradients balance by themselves. (c) Losses on training samples (solid) and on samples with new irrelevant
+    words (dotted), which at n = 48 falls like t^-0.33 only."""
+    cases = ((wide, BLUE, "$n = 48$"), (many, VERMILION, "$n = 10^7$"))
+    for run, color, label in cases:
+        spec = spec_of(run)
+        limit = late_time(spec.samples, spec.length)
+        lanes = [run.sel(seed=s) for s in run.seed.values] if "seed" in run.dims else [run]
+        for i, lane in enumerate(lanes):
+            lane = lane.sel(time=slice(3, None))
+            style = {"color": color, "lw": 1.4, "alpha": 0.8, "label": label if i == 0 else None}
+            axes[0].plot(lane.time, lane.tau * lane.loss, **style)
+            axes[1].plot(lane.time, lane.R, **style)
+            axes[2].plot(lane.time, lane.loss, **style)
+            axes[2].plot(
+                lane.time, lane.test_loss, **style | {"ls": ":", "label": f"{label}, new words" if i == 0 else None}
+            )
+        axes[0].axhline(limit.loss, **panels.THEORY)
+        axes[1].axhline(limit.ratio, **panels.THEORY)
+    axes[0].set(ylabel=r"$\kappa t\,\hat L$", ylim=(0, 18.5))
+    axes[1].set(ylabel=r"$R = -\dot G(\mu_3)\,/\,\max\,\dot G(\mu_{1,2})$", ylim=(0.8, 1.6))
+    axes[2].set(ylabel="loss", yscale="log")
+    for panel in axes:
+        panel.set(xscale="log", xlabel=r"natural time $\kappa t$")
+        panel.legend(**panels.LEGEND, loc="lower left" if panel is axes[2] else "lower right")
+    panels.letter(axes)
+
+
+SAMPLES = {5: (6, 12, 18, 24, 36, 60, 120), 20: (24, 42, 60, 66, 90, 150, 300)}
+_threshold = tuple(ask.lazy(n, L, ask.TO_S_80) for L, counts in SAMPLES.items() for n in counts)
+
+
+@ps.figure("Sample-size threshold (ours)", *_threshold, panels=(1, 2), size=(7.6, 3.0))
+def sample_threshold(*evidence):
+    """A lazy network is right about new samples with one target word if and only if it has seen more than 3 (L + 1) samples.
+    (a) Output on such samples (they are negatives) over log time, L = 5: for n = 12 it rises for ever, for n = 18 = 3 (L + 1)
+    it stops, for n = 24 it falls; dashed: the slope of the hard-margin solution. (b) That slope over n / 3 (L + 1): runs
+    (markers) to s = 80 on the closed form (lines), L = 5 and 20."""
+    *runs, axes = evidence
+    output, slope = axes
+    colors = {12: VERMILION, 18: GREEN, 24: BLUE, 60: PURPLE}
+    for run in runs:
+        spec = spec_of(run)
+        if spec.length == 5 and spec.samples in colors:
+            F, color = run.test_F.sel(type=2), colors[spec.samples]
+            output.plot(run.s, F, color=color, label=f"$n = {spec.samples}$", **panels.DATA)
+            line = float(F[-1]) - late_time(spec.samples, 5).exponents[1] * (run.s - float(run.s[-1]))
+            output.plot(run.s[run.s > 10], line[run.s > 10], **panels.THEORY)
+    output.axhline(0, color="0.4", lw=0.8)
+    output.set(xlabel=r"log time $s = \log(1 + \kappa t)$", ylabel=r"output, $\mu_1$ and new words", ylim=(-10, 7))
+    output.text(2, 6, "wrong", fontsize=8, color="0.35", va="top")
+    output.text(2, -9.4, "right", fontsize=8, color="0.35", va="bottom")
+    output.legend(**panels.LEGEND, loc="lower right")
+    for L, color, marker in ((5, BLUE, "o"), (20, VERMILION, "s")):
+        ratio = np.geomspace(0.3, 8, 200)
+        slope.plot(ratio, [-late_time(x * threshold(L), L).exponents[1] for x in ratio], color=color, lw=1)
+        chosen = [run for run in runs if spec_of(run).length == L]
+        late = [run.isel(time=np.flatnonzero(run.s >= 40)[[0, -1]]) for run in chosen]
+        found = [float(r.test_F.sel(type=2).diff("time").sum() / r.s.diff("time").sum()) for r in late]
+        slope.plot(
+            [spec_of(r).samples / threshold(L) for r in chosen], found, marker, ms=5, color=color, label=f"$L = {L}$"
+        )
+    slope.axhline(0, color="0.4", lw=0.8)
+    slope.axvline(1, color="0.35", ls="--", lw=1)
+    slope.set(
+        xscale="log", xlim=(0.3, 8), xlabel=r"samples, $n\,/\,3(L+1)$", ylabel=r"growth of that output per $\log\tau$"
+    )
+    slope.set_xticks([0.3, 0.5, 1, 2, 4, 8], ["0.3", "0.5", "1", "2", "4", "8"])
+    slope.minorticks_off()
+    slope.legend(**panels.LEGEND, loc="lower left")
+    panels.letter(axes)
+
+
+@ps.figure("Where attention matters (ours)", ask.relevance, panels=(1, 2), size=(7.6, 3.0))
+def where_attention_matters(runs, axes):
+    """The sizes of the experiment (n = 60, orthogonal start) with ever smaller output weights, at kappa t = 10^6, over chi =
+    sigma_0^2 / (L kappa), the speed of the scores in natural time. (a) Loss with frozen attention over loss: 1.002 for |a|^2 =
+    256 (a_j = +-1), 1.07 for |a|^2 = 1 (the picture of the paper), 3.7 to 10.7 from chi = 0.3 on. (b) Learned logits: where
+    attention matters the pattern of Theorem 3.2 breaks, and the common word is attended to (S_31 > 0) instead of shunned."""
+    ratio, scores = axes
+    spec, end = spec_of(runs), runs.isel(time=-1)
+    norm = np.asarray(runs.output) ** 2 * spec.neurons
+    chi = spec.scale_0**2 / (spec.length * spec.width * norm * (spec.scale_0**2 + spec.scale_1**2))
+    ratio.plot(chi, frozen(end).loss / trained(end).loss, "o-", color=BLUE, ms=4.5, lw=1.2)
+    for position, name in ((256.0, r"$a_j = \pm1$"), (1.0, r"$a_j = \pm1/\sqrt{m_1}$")):
+        i = int(np.argmin(abs(norm - position)))
+        for panel in axes:
+            panel.axvline(chi[i], color="0.4", ls="--", lw=1)
+        ratio.annotate(
+            name,
+            (chi[i], 0.97),
+            xycoords=("data", "axes fraction"),
+            xytext=(3, 0),
+            textcoords="offset points",
+            va="top",
+            fontsize=7.5,
+        )
+    ratio.axhline(1, color="0.4", lw=0.8)
+    ratio.set(ylabel="loss, attention frozen / trained", yscale="log")
+    ratio.set_yticks([1, 2, 5, 10], ["1", "2", "5", "10"])
+    ratio.minorticks_off()
+    logits = trained(end).C / spec.width**0.5
+    entries = {
+        (1, 2): (BLUE, "$S_{12}$"),
+        (3, 1): (VERMILION, "$S_{31}$"),
+        (3, 3): (GREEN, "$S_{33}$"),
+        (1, 1): (PURPLE, "$S_{11}$"),
+    }
+    for (key, query), (color, name) in entries.items():
+        scores.plot(chi, logits.sel(key=key, query=query), "o-", color=color, ms=4, lw=1.2, label=name)
+    scores.axhline(0, color="0.4", lw=0.8)
+    scores.set(ylabel=r"learned logit $(S - S(0))/\sqrt{m}$", yscale="symlog")
+    scores.set_yscale("symlog", linthresh=0.01)
+    scores.legend(**panels.LEGEND, loc="lower left")
+    for panel in axes:
+        panel.set(xscale="log", xlabel=r"$\chi = \sigma_0^2 / (L\kappa)$")
+    panels.letter(axes)

@@ -1,0 +1,161 @@
+r"""What the theorems talk about. All arms report these; what an arm does not know is left out of its dataset.
+
+Words count from 1 as in the paper: 1 and 2 are the targets, 3 is common to all samples, the others are irrelevant.
+Matrices over pairs of words (`key`, `query`) are recorded for the special words 1, 2, 3 and in full at the end.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jaxtyping import Array, Float
+
+import phasescope as ps
+
+from .data import Batch, test_set
+from .forces import attention, forces, outputs
+from .grams import Grams, casimirs, rates
+from .spec import LABELS, SHARES, TYPES, Spec
+
+field = ps.field
+
+
+class Observed(ps.Observables):
+    """All arms report these."""
+
+    loss: Float[Array, ""] = field(symbol=r"\hat L", doc="training loss")
+    loss_type: Float[Array, "type"] = field(symbol=r"\hat L_c", doc="mean loss over the samples of one type")
+    margin_min: Float[Array, ""] = field(symbol=r"\min_i y_i F_i", doc="smallest margin")
+    F_type: Float[Array, "type"] = field(doc="mean output over the samples of one type")
+    F_random: Float[Array, "type"] = field(doc="largest contribution of irrelevant words to an output")
+    gsum: Float[Array, "type"] = field(symbol=r"\Sigma_c", doc="sum of the loss derivatives g_i over one type")
+    G: Float[Array, "word"] = field(symbol=r"G(\mu)", doc="value of a word")
+    c: Float[Array, "word"] = field(symbol=r"c(\mu)", doc="force on the value of a word")
+    Gdot: Float[Array, "word"] = field(symbol=r"\dot G(\mu)", doc="time derivative of the value of a word")
+    M: Float[Array, "key query"] = field(symbol="M", doc="force on a score, special words")
+    S: Float[Array, "key query"] = field(symbol="S", doc="score, special words")
+    C: Float[Array, "key query"] = field(symbol="C", doc="score less its initial value, special words")
+    A: Float[Array, "key query"] = field(symbol="A", doc="overlap of two values, special words")
+    Q: Float[Array, "key query"] = field(symbol="Q", doc="overlap of two queries, special words")
+    K: Float[Array, "key query"] = field(symbol="K", doc="overlap of two keys, special words")
+    Sdot: Float[Array, "key query"] = field(symbol=r"\dot S", doc="time derivative of a score, special words")
+    Adot: Float[Array, "key query"] = field(symbol=r"\dot A", doc="time derivative of an overlap of values")
+    beta: Float[Array, ""] = field(symbol=r"\beta", doc="squared norm of the read-out b = W^T a")
+    betadot: Float[Array, ""] = field(symbol=r"\dot\beta", doc="time derivative of beta, 2 |a|^2 G.c")
+    betadot_outputs: Float[Array, ""] = field(doc="the same from the outputs, 2 |a|^2 / n sum_i g_i y_i F_i")
+    R: Float[Array, ""] = field(symbol="R", doc="-Gdot(3) / max(Gdot(1), Gdot(2))")
+    R2: Float[Array, ""] = field(symbol="R_2", doc="-Gdot(3) / (Gdot(1) + Gdot(2))")
+    R_g: Float[Array, ""] = field(
+        symbol="R_g", doc="R for a frozen kernel: (S_2 + S_3 + S_4 - S_1) / (S_1 - S_2) of gsum"
+    )
+    balance: Float[Array, ""] = field(doc="|S_2 - S_3| / min(S_2, S_3) of gsum")
+    value_share: Float[Array, ""] = field(doc="the part |a|^2 A c of Gdot over the part beta c: largest, special words")
+    p_dev: Float[Array, ""] = field(doc="largest change of an attention weight since the start")
+    p_spread: Float[Array, ""] = field(doc="largest |L p - 1|")
+    S_change: Float[Array, ""] = field(doc="largest change of a score since the start")
+    A_change: Float[Array, ""] = field(doc="largest change of an entry of A since the start")
+    Q_change: Float[Array, ""] = field(doc="largest change of an entry of Q since the start")
+    K_change: Float[Array, ""] = field(doc="largest change of an entry of K since the start")
+    C_random: Float[Array, ""] = field(doc="largest |C| of a pair with an irrelevant word")
+    C_random_rms: Float[Array, ""] = field(doc="root mean square of C over the pairs with an irrelevant word")
+    test_F: Float[Array, "type"] = field(doc="output where all irrelevant words are new")
+    test_loss: Float[Array, ""] = field(doc="population loss where all irrelevant words are new")
+    casimir: Float[Array, "which"] = field(
+        doc="conserved by flow: tr A - beta/|a|^2, its square, tr Q - tr K, its square"
+    )
+    kappa: Float[Array, ""] = field(symbol=r"\kappa", doc="rate of the first phase")
+    F: Float[Array, "sample"] | None = field(None, symbol="F_i", doc="output")
+    margin: Float[Array, "sample"] | None = field(None, symbol="y_i F_i", doc="margin")
+    N_change: Float[Array, ""] | None = field(None, doc="largest change of an entry of N = W W^T since the start")
+    drift: Float[Array, "invariant"] | None = field(None, doc="largest change of each conserved matrix since the start")
+    violation: Float[Array, "invariant"] | None = field(
+        None, doc="largest change of each in one step of descent from here"
+    )
+    violation_error: Float[Array, "invariant"] | None = field(None, doc="the same less the exact formula")
+
+
+class AtEnd(ps.Observables):
+    """The whole state at the end of a run, test words included."""
+
+    G_all: Float[Array, "each_word"] = field(symbol="G", doc="value of every word")
+    S_all: Float[Array, "each_key each_query"] = field(symbol="S", doc="score of every pair of words")
+    C_all: Float[Array, "each_key each_query"] = field(symbol="C", doc="score of every pair less its initial value")
+
+
+def measure_grams(state: Grams, begin: Grams, batch: Batch, spec: Spec, **more: Any) -> Observed:
+    """Look at the Gram matrices, which all arms with samples can give."""
+    norm, d, test = spec.output_norm, spec.dim, test_set(spec)
+    c, M, F, g = forces(state.G, state.S, batch, spec.width)
+    speed = rates(state, c, spec.attention * M, norm)
+    p, p_begin = attention(state.S, batch, spec.width), attention(begin.S, batch, spec.width)
+    irrelevant = jnp.where(batch.tokens >= 3, state.G[batch.tokens], 0.0)
+    random = jnp.abs(jnp.einsum("ihl,ih->i", p, irrelevant))
+    count = np.bincount(np.asarray(batch.types), minlength=4)
+    over = lambda x: jnp.zeros(4).at[batch.types].add(x)
+    margin = jnp.asarray(batch.labels) * F
+    losses = jnp.logaddexp(0.0, -margin)
+    change = jax.tree.map(lambda x, y: x - y, state, begin)
+    inside = lambda X: X[:3, :3]
+    pairs = change.S[:d, :d]
+    with_random = jnp.where(np.maximum(*np.ogrid[:d, :d]) >= 3, pairs, 0.0)
+    most = lambda X: jnp.abs(X[:d, :d]).max()
+    return Observed(
+        loss=jnp.sum(batch.shares * losses), loss_type=over(losses) / count,
+        F=F, margin=margin, margin_min=margin.min(), F_type=over(F) / count,
+        F_random=jnp.zeros(4).at[batch.types].max(random),
+        **common(state, c, M, speed, over(g), spec), G=state.G[:d], c=c[:d], Gdot=speed.G[:d],
+        C=inside(change.S), betadot_outputs=2 * norm * jnp.sum(batch.shares * g * margin),
+        p_dev=jnp.abs(p - p_begin).max(), p_spread=jnp.abs(spec.length * p - 1).max(),
+        S_change=most(change.S), A_change=most(change.A), Q_change=most(change.Q), K_change=most(change.K),
+        C_random=jnp.abs(with_random).max(), C_random_rms=jnp.sqrt(jnp.sum(with_random**2) / (d**2 - 9)),
+        **on_new_words(outputs(state.G, state.S, test, spec.width)), casimir=casimirs(state, norm),
+        **more,
+    )  # fmt: skip
+
+
+def common(state: Grams, c: Array, M: Array, speed: Grams, gsum: Array, spec: Spec) -> dict[str, Any]:
+    """What follows from the special words, which come first in every basis, and from the sums of g over the types."""
+    one, two, three = speed.G[0], speed.G[1], speed.G[2]
+    inside = lambda X: X[:3, :3]
+    part = spec.output_norm * (state.A @ c)[:3]
+    return {
+        "gsum": gsum, "M": inside(M), "S": inside(state.S), "A": inside(state.A), "Q": inside(state.Q),
+        "K": inside(state.K), "Sdot": inside(speed.S), "Adot": inside(speed.A), "beta": state.beta,
+        "betadot": speed.beta, "R": -three / jnp.maximum(one, two), "R2": -three / (one + two),
+        "R_g": (gsum[1:].sum() - gsum[0]) / (gsum[0] - gsum[1]),
+        "balance": jnp.abs(gsum[1] - gsum[2]) / jnp.minimum(gsum[1], gsum[2]),
+        "value_share": jnp.abs(part / (state.beta * c[:3])).max(), "kappa": jnp.asarray(spec.kappa, float),
+    }  # fmt: skip
+
+
+def on_new_words(F: Float[Array, "type"]) -> dict[str, Array]:
+    """Outputs and loss on samples whose irrelevant words are all new."""
+    return {"test_F": F, "test_loss": jnp.sum(np.array(SHARES) * jnp.logaddexp(0.0, -np.array(LABELS) * F))}
+
+
+def at_end(state: Grams, begin: Grams) -> AtEnd:
+    """The state in full."""
+    return AtEnd(state.G, state.S, state.S - begin.S)
+
+
+def derive(ds: xr.Dataset, spec: Spec) -> xr.Dataset:
+    r"""Training time $t$, natural time $\tau = \kappa t$ and $s = \log(1 + \tau)$ of every record."""
+    tau = ds.time * ds.kappa if spec.clock == "training" else ds.time.broadcast_like(ds.kappa)
+    return ds.assign(
+        t=(tau / ds.kappa).assign_attrs(symbol="t", long_name="training time, eta * step"),
+        tau=tau.assign_attrs(symbol=r"\tau = \kappa t", long_name="natural time"),
+        s=np.log1p(tau).assign_attrs(symbol=r"s = \log(1 + \tau)", long_name="log time"),
+    )
+
+
+def coordinates(words: int) -> dict[str, Any]:
+    """Words count from 1; types go by what they hold of the target words."""
+    special = np.arange(1, 4)
+    return {"word": np.arange(1, words + 1), "key": special, "query": special, "type": np.arange(1, 5)}
+
+
+TYPE_NAMES = dict(zip(range(1, 5), TYPES, strict=True))

@@ -1,0 +1,147 @@
+r"""R3: with an orthogonal start and distinct words, 149 numbers carry the whole training, whatever the sizes are.
+
+The flow commutes with exchanging irrelevant words inside a sample and samples inside a type. Vectors over words split
+into a *trivial* part, spanned by the special words $e_1, e_2, e_3$ and one $u_c = N_c^{-1/2} \sum_r e_r$ for each type
+($N_c = n_c r_c$ irrelevant words), and, for each type, differences *between* samples and differences *within* a sample.
+On the last two every matrix is a multiple of 1. In the trivial part the equations of `grams` hold as they stand. In the
+others $\dot S = (K + Q) M$ with $K = Q$, so that
+
+$$S = \sigma_0^2 m \sinh 2\phi, \quad K = Q = \sigma_0^2 m \cosh 2\phi, \quad
+  \dot\phi^b_c = x_c + r_c y_c, \quad \dot\phi^w_c = x_c,$$
+
+where $x_c 1 + y_c J$ is the block of $M$ on the irrelevant words of one sample. Sizes enter as real numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax.nn import sigmoid
+from jaxtyping import Array, Float
+
+from . import grams
+from .spec import LABELS, SHARES, Spec
+
+HAS = np.array([[1, 1, 1], [1, 0, 1], [0, 1, 1], [0, 0, 1]], bool)  # which special words a type holds
+Y = np.array(LABELS)
+
+
+class Sectors(NamedTuple):
+    """The state: Grams in the basis (e_1, e_2, e_3, u_1, ..., u_4), and two angles for each type."""
+
+    trivial: grams.Grams
+    between: Float[Array, "type"]
+    within: Float[Array, "type"]
+
+
+class Sizes(NamedTuple):
+    """How many irrelevant words a sample of each type has, how many samples, and how many words in all."""
+
+    r: Any
+    n: Any
+    N: Any
+    root: Any  # square root of N, or 1 where there is no such word
+
+
+class Forward(NamedTuple):
+    """Attention weights and values in a sample of each type: a key or query is special (k, q) or irrelevant (r)."""
+
+    p_kq: Float[Array, "type key query"]
+    p_rq: Float[Array, "type query"]
+    p_kr: Float[Array, "type key"]
+    p_self: Float[Array, "type"]
+    p_other: Float[Array, "type"]
+    G: Float[Array, "key"]
+    G_r: Float[Array, "type"]
+    mean_q: Float[Array, "type query"]
+    mean_r: Float[Array, "type"]
+    F: Float[Array, "type"]
+
+
+def sizes(spec: Spec) -> Sizes:
+    """The counts, as real numbers."""
+    r = spec.length - jnp.asarray(HAS.sum(axis=1), float)
+    n = 1.0 * spec.samples * jnp.array(SHARES)
+    return Sizes(r, n, n * r, jnp.sqrt(jnp.where(n * r > 0, n * r, 1.0)))
+
+
+def start(spec: Spec) -> Sectors:
+    """The orthogonal start."""
+    same, zero = scale(spec) * jnp.eye(7), jnp.zeros((7, 7))
+    beta = jnp.asarray(spec.scale_1**2 * spec.width * spec.output_norm, float)
+    return Sectors(grams.Grams(beta, jnp.zeros(7), same, zero, same, same), jnp.zeros(4), jnp.zeros(4))
+
+
+def scale(spec: Spec) -> Any:
+    r"""$\sigma_0^2 m$, the squared length of every column at the start."""
+    return spec.scale_0**2 * spec.width
+
+
+def velocity(state: Sectors, spec: Spec) -> Sectors:
+    """Gradient flow."""
+    c, M, between, within = forces(state, spec)
+    speed = spec.attention
+    return Sectors(grams.rates(state.trivial, c, speed * M, spec.output_norm), speed * between, speed * within)
+
+
+def forces(state: Sectors, spec: Spec) -> tuple[Float[Array, "7"], Float[Array, "7 7"], Array, Array]:
+    """c and M in the trivial part, and the rates of the angles between and within samples."""
+    f, (r, n, N, root) = forward(state, spec), sizes(spec)
+    pull = Y * sigmoid(-Y * f.F) / spec.samples
+    exists = jnp.where(N > 0, root, 0.0)
+    c_k = (n * pull) @ (f.p_kq.sum(axis=2) + r[:, None] * f.p_kr)
+    c_u = exists * pull * (f.p_rq.sum(axis=1) + f.p_self + (r - 1) * f.p_other)
+    lean = pull / spec.width**0.5
+    M_kq = jnp.einsum("t,tkq->kq", n * lean, f.p_kq * (f.G[:, None] - f.mean_q[:, None, :]))
+    M_rq = (exists * lean)[:, None] * f.p_rq * (f.G_r[:, None] - f.mean_q)
+    M_kr = (exists * lean)[:, None] * f.p_kr * (f.G - f.mean_r[:, None])
+    itself, other = (lean * p * (f.G_r - f.mean_r) for p in (f.p_self, f.p_other))
+    within = itself - other
+    between = jnp.where(N > 0, within + r * other, 0.0)
+    M = jnp.block([[M_kq, M_kr.T], [M_rq, jnp.diag(between)]])
+    return jnp.concatenate([c_k, c_u]), M, between, within
+
+
+def forward(state: Sectors, spec: Spec) -> Forward:
+    """One sample of each type."""
+    G, S = state.trivial.G, state.trivial.S
+    r, _, _, root = sizes(spec)
+    itself, other = random_block(jnp.diagonal(S)[3:], *_scores(state, spec), spec)
+    G_k, G_r = G[:3], G[3:] / root
+    tempered = lambda X: X / spec.width**0.5
+    p_kq, p_rq = _softmax(tempered(S[:3, :3])[None], tempered(S[3:, :3] / root[:, None]), HAS[:, :, None], r[:, None])
+    p_kq, p_rq = jnp.where(HAS[:, None, :], p_kq, 0.0), jnp.where(HAS, p_rq, 0.0)
+    # A random query: itself is one more key beside the special ones.
+    keys = tempered(jnp.concatenate([S[:3, 3:].T / root[:, None], itself[:, None]], axis=1))
+    p_keys, p_other = _softmax(
+        keys[:, :, None], tempered(other)[:, None], np.pad(HAS, ((0, 0), (0, 1)), constant_values=True)[:, :, None],
+        jnp.maximum(r - 1, 0.0)[:, None],
+    )  # fmt: skip
+    p_kr, p_self, p_other = p_keys[:, :3, 0], p_keys[:, 3, 0], p_other[:, 0]
+    mean_q = jnp.einsum("tkq,k->tq", p_kq, G_k) + (r * G_r)[:, None] * p_rq
+    mean_r = p_kr @ G_k + (p_self + (r - 1) * p_other) * G_r
+    return Forward(p_kq, p_rq, p_kr, p_self, p_other, G_k, G_r, mean_q, mean_r, mean_q.sum(axis=1) + r * mean_r)
+
+
+def random_block(trivial: Array, between: Array, within: Array, spec: Spec) -> tuple[Array, Array]:
+    """Entries of a matrix at (r, r) and at (r', r), both words of one sample, from its values on the three parts."""
+    r, _, N, root = sizes(spec)
+    room = jnp.where(N > 0, r, 1.0)
+    common = trivial / root**2 + between * (1 / room - 1 / root**2)
+    return common + within * (1 - 1 / room), common - within / room
+
+
+def _scores(state: Sectors, spec: Spec) -> tuple[Array, Array]:
+    """The score between samples and within a sample."""
+    return scale(spec) * jnp.sinh(2 * state.between), scale(spec) * jnp.sinh(2 * state.within)
+
+
+def _softmax(special: Array, random: Array, has: np.ndarray, count: Array) -> tuple[Array, Array]:
+    """Softmax over special keys (axis 1, where there are any) and `count` equal irrelevant ones."""
+    special = jnp.where(has, special, -jnp.inf)
+    top = jnp.maximum(special.max(axis=1), random)
+    a, b = jnp.exp(special - top[:, None]), jnp.exp(random - top)
+    total = a.sum(axis=1) + count * b
+    return a / total[:, None], b / total

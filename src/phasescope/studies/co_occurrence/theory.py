@@ -1,0 +1,120 @@
+r"""Arms of theory: gradient flow, in the weights and in every exact reduction of them.
+
+All flows run in natural time $\tau = \kappa t$ and the solver works in $s = \log(1 + \tau)$, in which the motion is smooth at
+all times: $\kappa t = 10^8$ is some two hundred steps away. Sizes that shape nothing are `continuous`: they may be
+swept as lanes, and another value compiles nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import jax.random as jr
+
+import phasescope as ps
+
+from . import data, descent, families, grams, model, patterns, sectors
+from .lanes import one_by_one
+from .observables import at_end, coordinates, derive, measure_grams
+from .sector_views import measure_population, measure_sectors
+from .spec import Spec
+from .training import RECORDS, Run, batch_of, gram_start, measure_weights, random_start, random_words
+
+FIRST = 1e-2  # first record, in natural time
+RTOL, ATOL = 1e-9, 1e-12
+
+
+def weight_flow(spec: Spec) -> ps.Plan:
+    """Gradient flow of W_Q, W_K, W_V and W."""
+    data.check(spec)
+    model.check_orthogonal(spec)
+
+    def init(key):
+        begin, tokens = random_start(spec, key)
+        return Run(begin.weights, begin, tokens)
+
+    now = lambda run: model.Start(run.moving, run.begin.a)
+    return ps.Plan(
+        init=init,
+        stages=follow(spec, lambda run, spec: descent.velocity(run.moving, run.begin.a, batch_of(run, spec), spec)),
+        measure=lambda run: measure_weights(now(run), run, spec),
+        inspect=lambda run: at_end(grams.from_start(now(run)), grams.from_start(run.begin)),
+        derive=lambda ds: derive(ds, spec),
+        coords=coordinates(spec.dim),
+    )
+
+
+@ps.continuous("width")
+def six_families(spec: Spec) -> ps.Plan:
+    """Gradient flow in the six families of overlaps of the paper's Appendix C."""
+    data.check(spec)
+
+    def init(key):
+        of_weights, of_words = jr.split(key)
+        state, a = families.random_start(spec, of_weights)
+        state = families.orthogonal_start(spec) if spec.init == "orthogonal" else state
+        return Run(state, (state, a), random_words(spec, of_words))
+
+    summed = lambda run: families.to_grams(run.moving, run.begin[1])
+    begin = lambda run: families.to_grams(*run.begin)
+    change = lambda run: jnp.abs(run.moving.N - run.begin[0].N).max()
+    return ps.Plan(
+        init=init,
+        stages=follow(spec, lambda run, spec: families.velocity(run.moving, run.begin[1], batch_of(run, spec), spec)),
+        measure=lambda run: measure_grams(summed(run), begin(run), batch_of(run, spec), spec, N_change=change(run)),
+        inspect=lambda run: at_end(summed(run), begin(run)),
+        derive=lambda ds: derive(ds, spec),
+        coords=coordinates(spec.dim),
+    )
+
+
+@ps.continuous("width", "neurons")
+def gram(spec: Spec) -> ps.Plan:
+    """Gradient flow in the Gram matrices of the words, exactly; its cost does not depend on the widths."""
+    data.check(spec)
+    return ps.Plan(
+        init=lambda key: gram_start(spec, key),
+        stages=follow(spec, lambda run, spec: grams.velocity(run.moving, batch_of(run, spec), spec)),
+        measure=lambda run: measure_grams(run.moving, run.begin, batch_of(run, spec), spec),
+        inspect=lambda run: at_end(run.moving, run.begin),
+        derive=lambda ds: derive(ds, spec),
+        coords=coordinates(spec.dim),
+    )
+
+
+@ps.continuous("samples", "length", "dim", "width", "neurons")
+def orthogonal(spec: Spec) -> ps.Plan:
+    """Gradient flow from an orthogonal start with distinct words: 149 numbers, whatever the sizes are."""
+    return ps.Plan(
+        init=lambda key: Run(sectors.start(spec), None, None),
+        stages=follow(spec, lambda run, spec: sectors.velocity(run.moving, spec), large=False),
+        measure=lambda run: measure_sectors(run.moving, spec),
+        derive=lambda ds: derive(ds, spec),
+        coords=coordinates(7),
+    )
+
+
+@ps.continuous("samples", "dim", "width", "neurons")
+def population(spec: Spec) -> ps.Plan:
+    """Gradient flow of the population loss from an orthogonal start, exactly: words are drawn with replacement."""
+    return ps.Plan(
+        init=lambda key: Run(patterns.start(spec), None, None),
+        stages=follow(spec, lambda run, spec: patterns.velocity(run.moving, spec), large=False),
+        measure=lambda run: measure_population(run.moving, spec),
+        derive=lambda ds: derive(ds, spec),
+        coords=coordinates(4),
+    )
+
+
+def follow(spec: Spec, velocity: Callable[[Any, Spec], Any], large: bool = True) -> tuple[ps.Stage, ...]:
+    """One stage of gradient flow in natural time; `velocity(run, spec)` is the rate of `run.moving` in training time."""
+
+    def flow(spec: Spec) -> ps.Dynamics:
+        field = lambda run: jax.tree.map(lambda v: v / spec.kappa, velocity(run, spec))
+        return ps.flow(field, rtol=RTOL, atol=ATOL, kappa=1.0, where=lambda run: run.moving)
+
+    dynamics = one_by_one(flow, spec) if large else flow(spec)
+    return (ps.Stage("training", dynamics, ps.log_times(spec.end, RECORDS, first=FIRST), unit=spec.tick),)

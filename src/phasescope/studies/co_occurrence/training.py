@@ -1,0 +1,120 @@
+"""Arms of training: full-batch gradient descent, on the weights and on their Gram matrices; and what arms share."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import jax.random as jr
+from jaxtyping import Array
+
+import phasescope as ps
+
+from . import data, descent, grams, model
+from .forces import forces
+from .invariants import invariants, sizes, violation
+from .observables import Observed, at_end, coordinates, derive, measure_grams
+from .spec import Spec
+
+RECORDS = 240
+MATRICES_UP_TO = 512  # beyond this width the conserved m x m matrices are left out of the records
+
+
+class Run(NamedTuple):
+    """A state that moves, what it started from, and the samples where they are random."""
+
+    moving: Any
+    begin: Any
+    tokens: Array | None
+
+
+def weights(spec: Spec) -> ps.Plan:
+    """Gradient descent on W_Q, W_K, W_V and W, with W collapsed to b = W^T a, which is exact; time is t = eta * step."""
+    data.check(spec)
+    model.check_orthogonal(spec)
+
+    def init(key):
+        begin, tokens = random_start(spec, key)
+        return Run(descent.collapse(begin, spec.dim), begin, tokens)
+
+    step = lambda run, t, key: run._replace(moving=descent.step(run.moving, batch_of(run, spec), spec))
+    now = lambda run: model.Start(descent.expand(run.moving, run.begin), run.begin.a)
+    return ps.Plan(
+        init=init,
+        stages=(ps.Stage("training", ps.iterate(step), ps.log_times(spec.steps, RECORDS), unit=step_unit(spec)),),
+        measure=lambda run: measure_weights(now(run), run, spec),
+        inspect=lambda run: at_end(grams.from_start(now(run)), grams.from_start(run.begin)),
+        derive=lambda ds: derive(ds, spec),
+        coords=coordinates(spec.dim),
+    )
+
+
+@ps.continuous("width", "neurons")
+def gram_descent(spec: Spec) -> ps.Plan:
+    """The same descent in the Gram matrices of the words, exactly; its cost does not depend on the widths."""
+    data.check(spec)
+    step = lambda run, t, key: run._replace(moving=grams.step(run.moving, batch_of(run, spec), spec))
+    return ps.Plan(
+        init=lambda key: gram_start(spec, key),
+        stages=(ps.Stage("training", ps.iterate(step), ps.log_times(spec.steps, RECORDS), unit=step_unit(spec)),),
+        measure=lambda run: measure_grams(run.moving, run.begin, batch_of(run, spec), spec),
+        inspect=lambda run: at_end(run.moving, run.begin),
+        derive=lambda ds: derive(ds, spec),
+        coords=coordinates(spec.dim),
+    )
+
+
+def random_start(spec: Spec, key: Array) -> tuple[model.Start, Array | None]:
+    """Weights, output signs and, where they are random, samples. One seed gives the same ones to all arms."""
+    of_weights, of_words = jr.split(key)
+    return model.start(spec, of_weights), random_words(spec, of_words)
+
+
+def random_words(spec: Spec, key: Array) -> Array | None:
+    """The samples, where they are random."""
+    batch = data.training_set(spec, key)
+    return jnp.asarray(batch.tokens) if spec.words == "shared" else None
+
+
+def gram_start(spec: Spec, key: Array) -> Run:
+    """The Gram matrices of that start, whatever the widths are."""
+    of_weights, of_words = jr.split(key)
+    orthogonal = spec.init == "orthogonal"
+    state = grams.orthogonal_start(spec) if orthogonal else grams.random_start(spec, of_weights)
+    return Run(state, state, random_words(spec, of_words))
+
+
+def batch_of(run: Run, spec: Spec) -> data.Batch:
+    """The training set of a run."""
+    fixed = data.training_set(spec.replace(words="distinct", dim=spec.smallest_dim), jr.key(0))
+    return fixed if run.tokens is None else fixed._replace(tokens=run.tokens)
+
+
+def measure_weights(now: model.Start, run: Run, spec: Spec) -> Observed:
+    """Look at the weights: at their Grams, at what flow conserves, and at what one step of descent would do to that."""
+    state, batch = grams.from_start(now), batch_of(run, spec)
+    more = {"N_change": jnp.abs(now.weights.W @ now.weights.W.T - run.begin.weights.W @ run.begin.weights.W.T).max()}
+    if spec.width <= MATRICES_UP_TO:
+        more |= _conserved(now, run.begin, state, batch, spec)
+    return measure_grams(state, grams.from_start(run.begin), batch, spec, **more)
+
+
+def _conserved(
+    now: model.Start, begin: model.Start, state: grams.Grams, batch: data.Batch, spec: Spec
+) -> dict[str, Any]:
+    weights, a = now
+    c, M = forces(state.G, state.S, batch, spec.width)[:2]
+    rate = descent.velocity(weights, a, batch, spec)
+    after = model.Weights(*(x + spec.eta * v for x, v in zip(weights, rate, strict=True)))
+    here, there = invariants(weights, a), invariants(after, a)
+    change = type(here)(*(y - x for x, y in zip(here, there, strict=True)))
+    expected = violation(weights, a, c, spec.attention * M, spec.eta)
+    return {
+        "drift": sizes(here, invariants(begin.weights, a)), "violation": sizes(there, here),
+        "violation_error": sizes(change, expected),
+    }  # fmt: skip
+
+
+def step_unit(spec: Spec) -> Any:
+    """How much of the dataset's `time` one step is."""
+    return spec.eta if spec.clock == "training" else spec.eta * spec.kappa
