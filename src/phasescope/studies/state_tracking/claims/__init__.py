@@ -1,0 +1,14 @@
+"""One function per theorem, lemma and figure statement: the theory's, then the decoder's."""
+
+from phasescope.claims import Claim
+
+from . import attention, features, recursion
+from .decoder import decoder_claims
+
+
+def _of(module) -> tuple[Claim, ...]:
+    return tuple(x for x in vars(module).values() if isinstance(x, Claim))
+
+
+theory_claims = (*_of(features), *_of(attention), *_of(recursion))
+claims = (*theory_claims, *decoder_claims)

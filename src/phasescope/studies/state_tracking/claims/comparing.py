@@ -1,0 +1,63 @@
+"""Words of the decoder's claims: how far a decoder extrapolates, and whether one group is ahead of another."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.stats
+import xarray as xr
+
+import phasescope as ps
+
+
+def reach(accuracy: xr.DataArray) -> xr.DataArray:
+    """The area under accuracy over log length, 1 if every length is solved; one number a seed."""
+    octaves = accuracy.assign_coords(length=np.log2(accuracy.length))
+    span = float(octaves.length[-1] - octaves.length[0])
+    return octaves.integrate("length") / span
+
+
+def ahead(a: xr.DataArray, b: xr.DataArray, what: str, by: float = 0.0) -> ps.Verdict:
+    """Whether the mean of a over seeds exceeds that of b by more than `by`: the 95% interval (Welch) decides.
+
+    It fails if the whole interval lies below, and is undecided if `by` is inside it.
+    """
+    required, x, y = f"above {by:g}, with all of its 95% interval", a.values.ravel(), b.values.ravel()
+    if min(x.size, y.size) < 2 or not np.isfinite([*x, *y]).all():
+        return ps.undecided(f"{what}: fewer than two seeds, or a seed without a number", required)
+    low = high = difference = float(x.mean() - y.mean())
+    if x.std() + y.std() > 0:
+        interval = scipy.stats.ttest_ind(x, y, equal_var=False).confidence_interval(0.95)
+        low, high = float(interval.low), float(interval.high)
+    outcome = ps.Outcome.HOLDS if low > by else ps.Outcome.FAILS if high < by else ps.Outcome.UNDECIDED
+    words = f"{what}: {x.mean():.3f} - {y.mean():.3f} = {difference:+.3f} [{low:+.3f}, {high:+.3f}], {x.size} seeds"
+    return ps.Verdict(outcome, words, required, "", difference)
+
+
+def solved(run: xr.Dataset, name: str, least: float = 0.95) -> ps.Verdict:
+    """The training length is solved in the mean over seeds, by a share that is one."""
+    first = run.accuracy.isel(time=-1, length=0).mean("seed", skipna=False)
+    return ps.within(first, least, 1.0, f"{name}: accuracy at the training length")
+
+
+def concentration(run: xr.Dataset, length: int) -> xr.DataArray:
+    """1 - epsilon: attention on the two right clauses together, mean over the steps of chains of this length."""
+    last = run.isel(time=-1).sel(length=length)
+    return (last.attention_predicate + last.attention_answer).isel(step=slice(length)).mean("step", skipna=False)
+
+
+def along(run: xr.Dataset, band: str, length: int) -> xr.DataArray:
+    """A band of attention at the end of training over the steps of a chain, mean over seeds."""
+    here = run[f"attention_{band}"].isel(time=-1).sel(length=length).isel(step=slice(length))
+    return here.mean("seed", skipna=False)
+
+
+def fall_within(run: xr.Dataset, band: str, lo: float, hi: float, length: int = 20) -> ps.Verdict:
+    """By which part a band falls from the first to the last step; it is a share of attention, and not a small one.
+
+    A straight line is fitted to all steps, so that two noisy ends do not decide.
+    """
+    here = along(run, band, length)
+    slope, start = np.polyfit(np.arange(length), here.values, 1) if np.isfinite(here).all() else (np.nan, np.nan)
+    falls = xr.DataArray(-slope * (length - 1) / start)
+    share = ps.within(here, 0.1, 0.6, f"attention on the right {band}")
+    return ps.within(falls, lo, hi, f"relative fall at length {length}") & share

@@ -1,0 +1,61 @@
+"""Evidence of the decoder at full size: five seeds a row, computed on one GPU and recorded (see `recording.py`).
+
+All have 200 variables, width 256, 1024 hidden neurons, batches of 256, Adam at 1e-4 and 500 test chains a length.
+`plain` has neither residual stream nor layer normalisation, `norm` only the latter, `residual` both.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import phasescope as ps
+
+from ..training import control, decoder, self_training
+
+FOLDER = Path(__file__).parent.parent / "recorded"
+GROUPS = ("C6", "S5")
+SETS = (2_000, 10_000, 50_000, 500_000)
+VARIANTS = {"norm": {"layer_norm": True}, "plain": {}, "residual": {"layer_norm": True, "residual": True}}
+SEEDS = 5
+
+
+def _kept(name: str, arm: Any, lanes: int = SEEDS, **changes: Any):
+    ask = ps.sweeps(arm, preset="figure_1a", seeds=SEEDS, lanes=lanes, samples=500, **changes)
+    return ps.recorded(ask, FOLDER / f"{name}.zip")
+
+
+def _fresh(variant: str) -> dict[str, Any]:
+    return {
+        f"{variant}_{group}": _kept(f"{variant}_{group}", decoder, group=group, **VARIANTS[variant]) for group in GROUPS
+    }
+
+
+norm, plain, residual = (_fresh(variant) for variant in VARIANTS)
+fixed = {
+    f"sets_{group}": _kept(
+        f"sets_{group}", decoder, SEEDS * len(SETS), group=group, dataset=list(SETS), layer_norm=True
+    )
+    for group in GROUPS
+}
+stages = {
+    f"{arm.__name__}_S5": _kept(
+        f"{arm.__name__}_S5", arm, group="S5", layer_norm=True, steps=8000, stages=3, stage_steps=3000, records=2
+    )
+    for arm in (self_training, control)
+}
+
+
+# The same at a size that a laptop runs in minutes, on S4, which is learned faster than S5.
+small_stages = {
+    f"small_{arm.__name__}_S4": ps.recorded(
+        ps.sweeps(
+            arm, seeds=SEEDS, lanes=SEEDS, group="S4", layer_norm=True, variables=81, hidden=128, batch=64, eta=2e-3,
+            steps=2000, stages=2, stage_steps=300, records=1,
+        ),
+        FOLDER / f"small_{arm.__name__}_S4.zip",
+    )
+    for arm in (self_training, control)
+}  # fmt: skip
+# In the order of their importance, should the machine be lost half-way.
+PIECES = norm | fixed | plain | residual | stages | small_stages

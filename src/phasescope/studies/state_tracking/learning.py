@@ -1,0 +1,73 @@
+"""Stage 1 in motion: features under gradient descent or along the flow's path, with the time at which each emerged."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from . import feature_model, paths
+from .feature_model import Features
+from .observables import FeatureObserved
+from .spec import Spec
+
+NEVER = -1.0
+STRIDE = 0.02
+LN10 = 2.302585092994046
+
+
+class Learner(eqx.Module):
+    """Features on their way: the update at which each began and was learned, and the log of the time passed."""
+
+    V: Features
+    began: Float[Array, "image neuron value"]
+    learned: Float[Array, "image neuron value"]
+    log_time: Float[Array, ""]
+
+
+def newborn(V: Features) -> Learner:
+    """Nothing has emerged, no time has passed; the log of no time is a number so small that it does not matter."""
+    never = jnp.full((*V.g.shape[:2], V.y.shape[-1]), NEVER)
+    return Learner(V, never, never, jnp.asarray(-700.0))
+
+
+def step_size(spec: Spec):
+    r"""$\eta$: given, or 0.5 n_g n_y, which moves an entry by 0.25 at most."""
+    return 0.5 * spec.action.table.size if spec.eta is None else spec.eta
+
+
+def descend(x: Learner, t: Array, spec: Spec) -> Learner:
+    """One update of gradient descent; t counts those before it."""
+    numbers, eta = feature_model.constants(spec), step_size(spec)
+    V = paths.move(x.V, feature_model.descent_direction(x.V, spec.action, numbers), eta)
+    psi = feature_model.combined(V, spec.action)
+    mark = lambda first, level: jnp.where((first < 0) & (psi > level), t + 1.0, first)
+    half = 0.5 * jnp.log(spec.vocabulary)
+    return Learner(V, mark(x.began, numbers.activation.knee), mark(x.learned, half), jnp.log(eta * (t + 1.0)))
+
+
+def glide(x: Learner, spec: Spec) -> Learner:
+    """One stride along the path of the gradient flow."""
+    numbers = feature_model.constants(spec)
+    downhill = lambda V: (None, feature_model.descent_direction(V, spec.action, numbers))
+    V, _, _, log_time = paths.heun(x.V, downhill(x.V)[1], downhill, STRIDE, x.log_time)
+    return Learner(V, x.began, x.learned, log_time)
+
+
+def look(x: Learner, spec: Spec) -> FeatureObserved:
+    """All that is recorded."""
+    action, numbers = spec.action, feature_model.constants(spec)
+    right = feature_model.targets(action)
+    raw = numbers.activation(feature_model.preactivations(x.V, numbers.bias)).sum(axis=1)
+    return FeatureObserved(
+        loss=feature_model.loss(x.V, action, numbers),
+        accuracy_forced=feature_model.accuracy(x.V, action, numbers),
+        V_g=x.V.g,
+        V_y=x.V.y,
+        combined=feature_model.combined(x.V, action),
+        began=x.began,
+        learned=x.learned,
+        conserved=feature_model.conserved(x.V),
+        clipped=((raw >= numbers.clip) * right).sum() / right.sum(),
+        log_time=x.log_time / LN10,
+    )

@@ -1,0 +1,72 @@
+"""The words of the decoder's claims, on made-up numbers."""
+
+import numpy as np
+import pytest
+import scipy.stats
+import xarray as xr
+
+import phasescope as ps
+from phasescope.studies.state_tracking.claims.comparing import ahead, concentration, fall_within, reach
+
+HOLDS, FAILS, UNDECIDED = ps.Outcome.HOLDS, ps.Outcome.FAILS, ps.Outcome.UNDECIDED
+
+
+def seeds(*values):
+    return xr.DataArray(list(values), {"seed": range(len(values))}, ("seed",))
+
+
+def banded(along):
+    """A run whose attention on the predicate is `along(place)`, with as much on the answer."""
+    place = np.arange(20) / 19
+    band = np.broadcast_to(along(place), (2, 1, 1, 20))
+    names = ("attention_predicate", "attention_answer")
+    dims = ("seed", "time", "length", "step")
+    return xr.Dataset(dict.fromkeys(names, (dims, band)), {"length": [20], "step": np.arange(20)})
+
+
+@pytest.mark.parametrize(("accuracy", "area"), [([1, 1, 1], 1.0), ([1, 0, 0], 0.25), ([1, 1, 0], 0.75)])
+def test_reach_is_the_share_of_octaves_that_are_solved(accuracy, area):
+    curve = xr.DataArray(np.array(accuracy, float), {"length": [5, 10, 20]}, ("length",))
+    assert float(reach(curve)) == pytest.approx(area)
+
+
+def test_the_95_percent_interval_of_a_difference_decides():
+    a, b = seeds(0.8, 0.9, 0.7, 0.8), seeds(0.5, 0.6, 0.4, 0.5)
+    assert ahead(a, b, "gap").outcome is HOLDS
+    assert ahead(b, a, "gap").outcome is FAILS
+    assert ahead(a, b, "gap", by=0.25).outcome is UNDECIDED
+    assert ahead(a, b, "gap", by=0.6).outcome is FAILS
+
+
+def test_the_interval_is_that_of_welch():
+    a, b = np.array([27.5, 21.0, 19.0, 23.6, 17.0, 17.9]), np.array([27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8])
+    va, vb = a.var(ddof=1) / a.size, b.var(ddof=1) / b.size
+    freedom = (va + vb) ** 2 / (va**2 / (a.size - 1) + vb**2 / (b.size - 1))
+    half = scipy.stats.t.ppf(0.975, freedom) * np.sqrt(va + vb)
+    low, high = a.mean() - b.mean() - half, a.mean() - b.mean() + half
+    words = ahead(seeds(*a), seeds(*b), "gap").measured
+    found = [float(x) for x in words[words.index("[") + 1 : words.index("]")].split(",")]
+    np.testing.assert_allclose(found, [low, high], atol=6e-4)
+
+
+@pytest.mark.parametrize("bad", [seeds(0.9), seeds(0.9, np.nan, 0.8)])
+def test_a_lost_seed_settles_nothing(bad):
+    assert ahead(bad, seeds(0.1, 0.1, 0.2), "gap").outcome is UNDECIDED
+
+
+def test_equal_constants_are_not_ahead_of_each_other():
+    assert ahead(seeds(0.7, 0.7), seeds(0.7, 0.7), "gap").outcome is UNDECIDED
+
+
+def test_the_fall_along_a_chain_is_relative_to_its_start():
+    run = banded(lambda place: 0.5 * (1 - 0.3 * place))
+    assert fall_within(run, "predicate", 0.299, 0.301).outcome is HOLDS
+    assert fall_within(run, "predicate", 0.0, 0.29).outcome is FAILS
+
+
+def test_a_band_of_hardly_any_attention_is_no_band():
+    assert fall_within(banded(lambda place: 0.01 + 0 * place), "answer", -0.1, 0.1).outcome is FAILS
+
+
+def test_concentration_adds_both_clauses():
+    np.testing.assert_allclose(concentration(banded(lambda place: 0.4 + 0 * place), 20), 0.8)

@@ -1,0 +1,45 @@
+"""Recorded evidence: the same pieces at the smallest size, and the files that are kept."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from phasescope.recording import read
+from phasescope.studies.state_tracking import recording
+from phasescope.studies.state_tracking.claims.recorded_requests import FOLDER, PIECES
+
+KEPT = sorted(FOLDER.glob("*.zip"))
+
+
+def test_a_piece_runs_at_the_smallest_size(tmp_path):
+    name = "sets_S5"
+    piece = dataclasses.replace(recording.tiny(PIECES[name]), file=tmp_path / "recorded" / f"{name}.zip")
+    made = recording.make(piece)
+    recording.pack_all(tmp_path)
+    found = read(piece.file)
+    assert found.sizes["seed"] == 5
+    assert found.accuracy.dtype == np.float32
+    assert np.isfinite(found.loss).all()
+    np.testing.assert_array_equal(found.accuracy, made.accuracy)
+    assert (tmp_path / "recorded.tar").exists()
+    assert json.loads(found.attrs["manifest"])["request"]["arm"] == made.attrs["arm"]
+    told = recording.summary(name, made.isel(dataset=0), 1.0)
+    assert told.startswith(f"{name}: 1.0 s, ")
+
+
+def test_all_files_belong_to_a_piece():
+    assert {file.stem for file in KEPT} <= set(PIECES)
+
+
+@pytest.mark.parametrize("file", KEPT, ids=lambda file: file.stem)
+def test_a_file_is_small_and_says_where_it_came_from(file):
+    ds, asked = read(file), PIECES[file.stem].request
+    manifest = json.loads(ds.attrs["manifest"])
+    assert file.stat().st_size < 500_000
+    assert {"device", "versions", "sources", "seconds"} <= manifest.keys()
+    assert manifest["request"]["arm"] == asked.arm.__name__
+    assert dict(manifest["request"]["changes"]) == dict(asked.changes)
+    assert ds.sizes["seed"] == manifest["request"]["seeds"] == 5
+    assert ds.attrs["status"] == "finished"
