@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 REPORT ?= phasescope-report
-STUDIES ?= regular_language
+STUDIES ?= regular_language lazy_to_rich scan_and_snap co_occurrence state_tracking
 
 .PHONY: reproduce test lint types unit catalogue bench clean
 
