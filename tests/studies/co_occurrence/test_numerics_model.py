@@ -103,7 +103,7 @@ def test_an_orthogonal_start_has_equal_grams_and_no_overlaps(begin, close):
     found, expected = grams.from_start(begin(spec)[0]), grams.orthogonal_start(spec)
     d = spec.dim
     inside = lambda state: state._replace(**{k: getattr(state, k)[:d, :d] for k in "ASQK"}, G=state.G[:d])
-    close(inside(found), inside(expected), atol=1e-15)
+    close(inside(found), inside(expected), rtol=1e-15, atol=1e-15)
 
 
 def test_the_rate_of_the_first_phase_is_that_of_the_variants_of_the_figure():

@@ -44,8 +44,8 @@ class Paired(eqx.Module):
 
     length: int = eqx.field(static=True)
     copies: tuple[int, ...] = eqx.field(static=True)
-    counts: tuple[Int[np.ndarray, "3 triple"], ...]
-    probability: tuple[Float[np.ndarray, "triple"], ...]
+    counts: tuple[Int[np.ndarray, "3 _"], ...]
+    probability: tuple[Float[np.ndarray, "_"], ...]
 
 
 def population(action: Action, length: int) -> Exact | Paired:

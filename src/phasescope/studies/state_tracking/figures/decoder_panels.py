@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ def over_lengths(axes: Any, accuracy: xr.DataArray, label: str, color: Any, **st
     axes.set(ylim=(-0.03, 1.03))
 
 
-def length_axis(axes: Any, lengths: Iterable[int]) -> None:
+def length_axis(axes: Any, lengths: Sequence[int] | np.ndarray) -> None:
     """Ticks at the lengths that were tested."""
     axes.set_xscale("log")
     axes.set_xticks(list(lengths), [str(n) for n in lengths])
