@@ -77,6 +77,9 @@ def scaling(p_a, p_s, p_w, p_1, p_2, p_3, p_4, t_a, t_s, t_w, t_1, t_2, t_3, t_4
     for panel, name in zip(axes, AXES, strict=True):
         panel.set(xlabel=name, xscale="log", yscale="linear" if "sigma" in name else "log")
         panels.legend(panel, loc="best")
+    for panel, ticks in ((axes[1], (4, 6, 10, 16)), (axes[3], (0.08, 0.12, 0.16, 0.24))):
+        panel.set_xticks(ticks, [f"{x:g}" for x in ticks])
+        panel.set_xticks([], minor=True)
     axes[0].set(ylabel=r"$T_{II}$ (open), $T_{III}$ (filled)")
 
 
@@ -85,7 +88,8 @@ def phase_diagram(true, paper, axes):
     """Over the start sigma and the target w*, L = 40, alpha = 1. Left: sharpness (T_III - T_II) / T_II of the true model.
     Emergence is shorter than the plateau only below the full line; the logistic law puts it at sigma = 0.0017 w* (dashed).
     Figure 1 (star) has 2.6: its emergence lasts longer than its plateau. Right: how many times too early the printed
-    equations end the emergence: from 2.0 for small w* to more than 3 as w* nears 1/sqrt(2), where they cease to exist."""
+    equations end the emergence: from 2.1 for small w* to more than 3 as w* nears 1/sqrt(2), where they cease to exist
+    (blank: too steep there to be located between the records)."""
     from matplotlib.colors import TwoSlopeNorm
 
     times, printed = phase_times(true), phase_times(paper)
