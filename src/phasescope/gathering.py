@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import concurrent.futures as futures
+import gc
 from collections.abc import Iterable
 from typing import Self
 
+import jax
 import xarray as xr
 
 from .engine import Job
@@ -17,6 +19,15 @@ from .sweeping import Layout, bill, cores, lay_out, sweep_in
 
 Plain = Runs | Sweeps | Tables | Recorded
 Resolved = tuple[xr.Dataset, tuple[str, ...]]
+
+
+def forget_programs() -> None:
+    """Let go of what was compiled: a process may map 65,530 pieces of memory (Linux), and five studies need more.
+
+    Another study has no use for them, and whoever has finds them again in the cache on disk.
+    """
+    jax.clear_caches()
+    gc.collect()
 
 
 class Evidence:
@@ -37,6 +48,7 @@ class Evidence:
             self.lab.stop.set()
         self._pool.shutdown(cancel_futures=True)
         self._pool = None
+        forget_programs()
 
     def ask(self, requests: Iterable[Request]) -> None:
         """Begin with these in the background, in this order."""
