@@ -1,5 +1,6 @@
 """Annotations are enforced while tests run, and nothing is written outside temporary folders."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -21,6 +22,15 @@ def cache(tmp_path_factory: pytest.TempPathFactory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder))
         yield folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def programs():
+    """What a file of tests compiled is let go at its end: a process may map only so many pieces of memory."""
+    yield
+    if "jax" in sys.modules:
+        sys.modules["jax"].clear_caches()
+        gc.collect()
 
 
 @pytest.fixture
