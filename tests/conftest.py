@@ -5,6 +5,8 @@ import os
 import sys
 from pathlib import Path
 
+os.environ.setdefault("EQX_ON_ERROR", "nan")  # as our entry points do: what holds a callback is never cached
+
 import jaxtyping
 import pytest
 
@@ -21,7 +23,17 @@ def cache(tmp_path_factory: pytest.TempPathFactory):
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder))
+        keep_programs(folder)
         yield folder
+
+
+def keep_programs(folder: Path) -> None:
+    """Programs that two files of tests need are compiled once."""
+    import jax
+
+    jax.config.update("jax_compilation_cache_dir", str(folder / "tests"))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -9,6 +9,7 @@ from .checks import increasing as increasing
 from .checks import negative as negative
 from .checks import ordered as ordered
 from .checks import positive as positive
+from .checks import reached as reached
 from .checks import scales_like as scales_like
 from .checks import throughout as throughout
 from .checks import within as within

@@ -57,6 +57,14 @@ def at_least(x: Any, bound: Any, what: str = "", *, where: Any = None) -> Verdic
     return bounded(x, bound, np.inf, what, where)
 
 
+def reached(run: xr.Dataset, end: float) -> Verdict:
+    """The records go on to `end`. If not the run broke off, and what it would have shown later is not known."""
+    last = float(run.time[-1])
+    if not last >= end * (1 - 1e-9):
+        return undecided(f"the run stops at {last:.6g} of {end:.6g}", "a run to the end")
+    return Verdict(Outcome.HOLDS, "", "")
+
+
 def positive(x: Any, what: str = "", *, where: Any = None) -> Verdict:
     """x > 0 everywhere: zero has no sign."""
     return bounded(x, 0.0, np.inf, what, where, strictly="positive")

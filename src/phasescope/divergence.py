@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from .engine import SPANS, Chunk, Job, Position, execute
+from .engine import Chunk, Job, Position, execute
 from .errors import RunDiverged
+from .programs import SPANS
 from .spec import float_fields
 from .study import Study
 

@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Num, PyTree
 
 from .dynamics import State, is_finite
+from .packing import pack
 from .plan import Arm, never
 from .spec import Spec
 
@@ -61,7 +62,7 @@ def advance_stage(
     shows: Bool[Array | np.ndarray, " span"],
     asks: Bool[Array | np.ndarray, " span"],
 ) -> tuple[State, Bool[Array, "..."], tuple[PyTree, Bool[Array, " span ..."], Bool[Array, " span ..."]]]:
-    """Advance over each span in turn; what is seen, who is done and who is finite after each.
+    """Advance over each span in turn; what is seen (packed), who is done and who is finite after each.
 
     Only spans that end at a record time show what is seen, since a look may cost more than the span. `until` is asked
     only where `asks` says so, or the end of a stage would depend on how the work was cut.
@@ -81,7 +82,7 @@ def advance_stage(
         if stage.until is not never:
             until = lambda spec, key, seen: jnp.asarray(arm(spec).stages[index].until(seen))
             done = done | (ask & _each(until, lanes, spec, key, seen))
-        return seen, done
+        return pack(seen, lanes), done
 
     dynamic, static = eqx.partition(state, eqx.is_array)
     blank = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(look, state, done, asks[0])[0])
@@ -101,14 +102,19 @@ def advance_stage(
         )
         return moved, (seen, done, is_finite(new.params, lanes))
 
-    def tick(carry, span):
-        dynamic, done = carry
-        active = (span[1] > span[0]) & ~done.all()
-        skip = lambda dynamic, done, *_: (dynamic, (blank, done, jnp.zeros_like(done)))
-        dynamic, (seen, done, finite) = jax.lax.cond(active, work, skip, dynamic, done, *span)
-        return (dynamic, done), (seen, done, finite)
+    # Empty spans come last: they are not visited, nor is any after the end of everybody.
+    active = lambda carry: (carry[0] < count) & ~carry[2].all()
 
-    (dynamic, done), out = jax.lax.scan(tick, (dynamic, done), (starts, stops, shows, asks))
+    def tick(carry):
+        i, dynamic, done, rows = carry
+        dynamic, row = work(dynamic, done, *(x[i] for x in spans))
+        rows = jax.tree.map(lambda rows, x: rows.at[i].set(x), rows, row)
+        return i + 1, dynamic, row[1], rows
+
+    spans = tuple(map(jnp.asarray, (starts, stops, shows, asks)))
+    count = (spans[1] > spans[0]).sum()
+    rows = jax.tree.map(lambda x: jnp.zeros((len(starts), *x.shape), x.dtype), (blank, done, done))
+    _, dynamic, done, out = jax.lax.while_loop(active, tick, (jnp.zeros_like(count), dynamic, done, rows))
     return eqx.combine(dynamic, static), done, out
 
 

@@ -13,12 +13,13 @@ from typing import Any
 import xarray as xr
 
 from .divergence import divergence, first_bad
-from .engine import Chunk, Job, Position, execute, horizon, total_work
+from .engine import Chunk, Job, Position, execute
 from .errors import PlanError, SpecError
 from .manifest import describe_machine
 from .plan import Arm
 from .progress import Meter, no_meter
 from .records import Part, assemble, join, part_of, snapshots_of
+from .schedule import horizon, total_work
 from .store import Draft, Entry, Identity, Store
 from .study import Study, find, source_digest
 

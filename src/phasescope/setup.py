@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from pathlib import Path
 
 
 def prepare() -> None:
     """Called by the command line and by workers, never by `import phasescope`."""
+    # Read when equinox is first imported. Its default raises from a callback, and a program with a callback in it is
+    # compiled anew in every process; with nan a solver's complaint ends the run as a divergence.
+    os.environ.setdefault("EQX_ON_ERROR", "nan")
     import jax
     import platformdirs
 

@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import json
 import math
 import types
 import typing
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import equinox as eqx
 import jax
 import numpy as np
 
 from .errors import SpecError, nearest
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 Value = bool | int | float | str | None
 _NO_DEFAULT: Any = dataclasses.MISSING
@@ -76,6 +80,11 @@ class Spec(eqx.Module):
     def from_json(cls, values: Mapping[str, Value]) -> Self:
         """The inverse of `to_json`."""
         return cls().replace(**values)
+
+    @classmethod
+    def of(cls, run: xr.Dataset) -> Self:
+        """The numbers that a dataset was run with; of a sweep, those that its runs share."""
+        return cls.from_json(json.loads(run.attrs["spec"]))
 
     def traced(self, continuous: Collection[str] = ()) -> Self:
         """The spec as an argument of a compiled program: floats and traced integers become arrays.

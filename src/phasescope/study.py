@@ -23,7 +23,9 @@ from .spec import Spec, Value
 # Rooms of a study that cannot change the digits of a run.
 VERDICT_ROOMS = {"__init__", "claims", "figures", "phases"}
 # Rooms of the core that can.
-ENGINE_ROOMS = ("dynamics.py", "odes.py", "programs.py", "engine.py", "plan.py", "observables.py")
+ENGINE_ROOMS = (
+    "dynamics.py", "odes.py", "programs.py", "engine.py", "schedule.py", "packing.py", "plan.py", "observables.py"
+)  # fmt: skip
 # Words of `run` and `sweep` that say how, not what.
 RESERVED = {"study", "arm", "preset", "seed", "seeds", "at", "lanes", "executor", "store", "progress"}
 T = TypeVar("T")

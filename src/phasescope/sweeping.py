@@ -16,17 +16,21 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.random as jr
 import numpy as np
 import xarray as xr
 
 from .discovery import installed
-from .engine import Job
+from .engine import PRNG, Job, exact_numbers
 from .errors import PlanError, SpecError
 from .plan import Arm, continuous_fields, lane_fields
 from .running import Lab, identity, job_for, lab, obtain
 from .setup import prepare
+from .spec import Spec
 from .store import Store
 from .study import Study, find
+
+BLOCK_BYTES = 2**23  # of state that a block should not exceed on a CPU
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,7 +107,7 @@ def lay_out(
     floats, whole = lane_fields(arm, study.spec), continuous_fields(arm)
     axes = {k: tuple(np.asarray(v).tolist()) for k, v in fields.items() if np.ndim(v) == 1}
     fixed = {k: v for k, v in fields.items() if k not in axes}
-    study.specify(preset, **fixed, **{k: v[0] for k, v in axes.items() if v})
+    first = study.specify(preset, **fixed, **{k: v[0] for k, v in axes.items() if v})
     for name, values in axes.items():
         if not values or len(set(values)) != len(values):
             raise SpecError(f"{study.name}: the axis {name} needs values that differ from each other, got {values}.")
@@ -112,7 +116,7 @@ def lay_out(
     numbers = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds)
     if not numbers or min(numbers) < 0 or max(numbers) >= 2**32 or len(set(numbers)) != len(numbers):
         raise SpecError(f"{study.name}: seeds are one or more different numbers from 0 to {2**32 - 1}, got {seeds}.")
-    widest = width or default_width()
+    widest = width or default_width(arm, first)
     if len(numbers) > 1:
         # With enough floats to fill a block, its lanes share one seed, and so their random numbers.
         if math.prod(map(len, inner.values())) >= widest / 4:
@@ -138,9 +142,14 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def default_width() -> int:
-    """Lanes in a block: what fills a CPU core's vector units and cache, or a GPU."""
-    return 128 if jax.default_backend() == "cpu" else 8192
+def default_width(arm: Arm, spec: Spec) -> int:
+    """Lanes in a block: what fills a GPU, or a CPU core's vector units; fewer, if their state would leave its caches."""
+    if jax.default_backend() != "cpu":
+        return 8192
+    with exact_numbers():
+        start = jax.eval_shape(arm(spec.traced(continuous_fields(arm))).init, jr.key(0, impl=PRNG))
+    size = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(start))
+    return next((width for width in (128, 64, 32, 16) if width * size <= BLOCK_BYTES), 8)
 
 
 def sweep_in(

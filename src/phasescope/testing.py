@@ -13,13 +13,14 @@ import numpy as np
 import xarray as xr
 
 from .claims import Claim
-from .engine import Job, check_schedule, exact_numbers, observed
+from .engine import Job, exact_numbers, observed
 from .errors import PhasescopeError
 from .figures import Figure
 from .gathering import Evidence
 from .observables import axes
 from .plan import Arm, lane_fields
 from .running import Lab, obtain
+from .schedule import check_schedule
 from .spec import Spec
 from .study import Study
 from .verdict import Verdict
@@ -93,7 +94,7 @@ def _arm(study: Study, arm: Arm) -> Iterator[str]:
         if value is None:
             continue
         with contextlib.suppress(PhasescopeError), exact_numbers():
-            check_schedule(dataclasses.replace(job, columns={field: (value, _nudged(spec, field))}))
+            check_schedule(job.arm, job.spec, {field: (value, _nudged(spec, field))})
             swept[field] = (value, _nudged(spec, field))
     if not swept:
         return
@@ -144,7 +145,9 @@ def _claim(claim: Claim) -> Iterator[str]:
 def _figure(figure: Figure) -> Iterator[str]:
     if not figure.caption:
         yield f"figure {figure.id} has no docstring, which is its caption"
-    if len(inspect.signature(figure.draw).parameters) != len(figure.evidence) + 1:
+    takes = inspect.signature(figure.draw).parameters.values()
+    any_number = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in takes)
+    if not any_number and len(takes) != len(figure.evidence) + 1:
         yield f"figure {figure.id}: the drawing takes one dataset for each request, then the axes"
 
 

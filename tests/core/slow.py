@@ -28,12 +28,12 @@ study = ps.Study("slow", Spec(), (wander,))
 
 def carry_on(root: str, seed: int) -> None:
     """What a process does: run into the store and save after every piece; any moment may be its last."""
-    from phasescope import engine
+    from phasescope import schedule
     from phasescope.engine import Job
     from phasescope.running import Lab, obtain
     from phasescope.setup import prepare
     from phasescope.store import Store
 
     prepare()
-    engine.TARGET_SECONDS = 0.02  # short pieces
+    schedule.TARGET_SECONDS = 0.02  # short pieces
     obtain(study, Job(wander, study.spec, seed), Lab(Store(root), save_every=0.0))

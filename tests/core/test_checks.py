@@ -19,6 +19,7 @@ from phasescope.checks import (
     negative,
     ordered,
     positive,
+    reached,
     scales_like,
     throughout,
     within,
@@ -170,6 +171,13 @@ def test_bounds_at_other_times_are_no_bounds():
 @pytest.mark.parametrize(("x", "outcome"), [(0.48, HOLDS), (0.52, HOLDS), (0.53, FAILS), (-0.5, FAILS), (1.0, FAILS)])
 def test_within_takes_its_limits_in(x, outcome):
     assert within(x, 0.48, 0.52, "slope").outcome == outcome
+
+
+@pytest.mark.parametrize(
+    ("end", "outcome"), [(2.0, HOLDS), (2.0 + 1e-12, HOLDS), (2.1, UNDECIDED), (np.nan, UNDECIDED)]
+)
+def test_a_run_that_stops_early_decides_nothing(end, outcome):
+    assert reached(series([5.0, 6.0, 7.0]).to_dataset(name="x"), end).outcome == outcome
 
 
 def test_measured_and_required_are_sentences_with_numbers():

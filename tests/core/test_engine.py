@@ -13,9 +13,11 @@ import toys
 from jaxtyping import Array, Float, UInt
 
 import phasescope as ps
-from phasescope import engine
-from phasescope.engine import Job, execute, spans
+from phasescope import engine, schedule
+from phasescope.engine import Job, execute
 from phasescope.errors import PlanError
+from phasescope.packing import pack, unpack
+from phasescope.schedule import spans
 
 HALF_GOOD = toys.Spec(goal=0.4)  # the first stage of the curriculum is left early
 
@@ -27,8 +29,9 @@ def run(arm, at=None, seed=0, **changes):
 @pytest.fixture
 def small_pieces(monkeypatch):
     """One call of the compiled program covers at most three steps."""
-    monkeypatch.setattr(engine, "FIRST_BUDGET", 3)
-    monkeypatch.setattr(engine, "TARGET_SECONDS", 0.0)
+    monkeypatch.setattr(engine, "budgets", {})
+    monkeypatch.setattr(schedule, "FIRST_BUDGET", 3)
+    monkeypatch.setattr(schedule, "TARGET_SECONDS", 0.0)
 
 
 LOOKS = []
@@ -65,14 +68,15 @@ def test_record_times_do_not_change_the_path(arm):
 @pytest.mark.parametrize("arm", [toys.sampled, toys.walk, toys.cubic_flow, toys.curriculum])
 def test_cutting_the_work_does_not_change_the_path(arm, monkeypatch):
     whole = toys.finish(Job(arm, HALF_GOOD))
-    monkeypatch.setattr(engine, "FIRST_BUDGET", 2)
-    monkeypatch.setattr(engine, "TARGET_SECONDS", 0.0)
+    monkeypatch.setattr(engine, "budgets", {})
+    monkeypatch.setattr(schedule, "FIRST_BUDGET", 2)
+    monkeypatch.setattr(schedule, "TARGET_SECONDS", 0.0)
     assert toys.same_records(toys.finish(Job(arm, HALF_GOOD)), whole)
 
 
 def test_the_number_of_spans_of_one_call_does_not_change_the_path(monkeypatch):
     whole = toys.finish(Job(toys.walk, toys.Spec()))
-    monkeypatch.setattr(engine, "SPANS", 3)
+    monkeypatch.setattr(schedule, "SPANS", 3)
     assert toys.same_records(toys.finish(Job(toys.walk, toys.Spec())), whole)
 
 
@@ -413,6 +417,31 @@ def test_spans_cover_the_work_in_order_and_say_which_are_records():
 def test_spans_of_a_flow_end_at_record_times():
     starts, stops, kept = spans(np.array([0.5, 2.0, 3.0]), 0.5, False, 2)
     assert (starts[:2].tolist(), stops[:2].tolist(), kept) == ([0.5, 2.0], [2.0, 3.0], [0, 1])
+
+
+def test_a_program_begins_its_next_run_with_calls_of_the_size_that_it_learned(monkeypatch):
+    monkeypatch.setattr(engine, "budgets", {})
+    pieces = lambda: sum(1 for _ in execute(Job(toys.quadratic, toys.Spec(steps=3000), at=(3000.0,))))
+    pieces()  # compiles
+    later = [pieces() for _ in range(3)]
+    assert later[-1] == 2  # the start, and all of the rest
+
+
+@pytest.mark.parametrize("lanes", [False, True])
+def test_what_is_packed_comes_out_as_it_was(lanes):
+    class Seen(ps.Observables):
+        x: Float[Array, "..."]
+        flag: Array
+        y: Float[Array, "..."]
+        absent: Array | None = None
+
+    one = Seen(jnp.arange(6.0).reshape(3, 2), jnp.array([True, False]), jnp.array([[7.0, 8.0]]))
+    packed = {kind: np.stack([x, 2 * x]) for kind, x in pack(one, lanes).items()}
+    found = unpack(one, packed, lanes)
+    assert list(found) == ["x", "flag", "y"]
+    np.testing.assert_array_equal(found["x"], [one.x, 2 * one.x])
+    np.testing.assert_array_equal(found["y"], [one.y, 2 * one.y])
+    assert found["flag"].tolist() == [[True, False], [2, 0]]
 
 
 # --- plans that cannot be run ---------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import pytest
 import toys
 
 import phasescope as ps
-from phasescope import engine, running
+from phasescope import engine, running, schedule
 from phasescope.engine import Job
 from phasescope.errors import PlanError, RunDiverged, SpecError, StudyNotFound
 from phasescope.running import Lab, obtain
@@ -30,8 +30,9 @@ def run(arm, **changes):
 
 @pytest.fixture
 def small_pieces(monkeypatch):
-    monkeypatch.setattr(engine, "FIRST_BUDGET", 3)
-    monkeypatch.setattr(engine, "TARGET_SECONDS", 0.0)
+    monkeypatch.setattr(engine, "budgets", {})
+    monkeypatch.setattr(schedule, "FIRST_BUDGET", 3)
+    monkeypatch.setattr(schedule, "TARGET_SECONDS", 0.0)
 
 
 @pytest.fixture
@@ -215,8 +216,9 @@ def test_divergence_is_an_error_without_a_store_too():
 @pytest.mark.parametrize("pieces", [1, 2, 3, 7])
 def test_the_records_of_a_diverged_run_do_not_depend_on_how_it_was_cut(pieces, monkeypatch):
     whole = obtain(toys.study, Job(toys.squaring, toys.Spec(**ELEVEN)), Lab(), throw=False)[0]
-    monkeypatch.setattr(engine, "FIRST_BUDGET", pieces)
-    monkeypatch.setattr(engine, "TARGET_SECONDS", 0.0)
+    monkeypatch.setattr(engine, "budgets", {})
+    monkeypatch.setattr(schedule, "FIRST_BUDGET", pieces)
+    monkeypatch.setattr(schedule, "TARGET_SECONDS", 0.0)
     assert toys.same_bits(obtain(toys.study, Job(toys.squaring, toys.Spec(**ELEVEN)), Lab(), throw=False)[0], whole)
 
 

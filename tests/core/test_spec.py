@@ -9,6 +9,7 @@ import string
 import jax
 import numpy as np
 import pytest
+import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -53,6 +54,7 @@ def test_a_spec_survives_json(values):
     spec = Numbers(**values)
     text = json.dumps(spec.to_json(), allow_nan=False)
     assert Numbers.from_json(json.loads(text)) == spec
+    assert Numbers.of(xr.Dataset(attrs={"spec": text})) == spec
 
 
 @LIGHT

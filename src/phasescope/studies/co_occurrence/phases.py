@@ -6,14 +6,12 @@ $s = \\log(1 + \\tau)$ is drawn.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
 
 import phasescope as ps
-from phasescope import Outcome
 
 from .spec import Spec
 
@@ -24,19 +22,17 @@ SCORES = {(1, 2): 1.0, (2, 1): 1.0, (3, 1): -1.0, (3, 2): -1.0}
 OVERLAPS = {(1, 2): 1.0, (1, 3): -1.0, (2, 3): -1.0}
 
 
-def spec_of(ds: xr.Dataset) -> Spec:
-    """The numbers that a dataset was run with."""
-    return Spec.from_json(json.loads(ds.attrs["spec"]))
+spec_of = Spec.of
 
 
 def ran_to_the_end(*runs: xr.Dataset) -> ps.Verdict:
     """Undecided if a run broke off: what it would have shown later is unknown."""
-    for run in runs:
-        spec, last = spec_of(run), float(run.time[-1])
-        end = spec.eta * spec.steps if run.attrs["arm"] in DESCENTS else spec.end * spec.tick
-        if not last >= end * (1 - 1e-9):
-            return ps.undecided(f"the run stops at {last:.6g} of {end:.6g}", "a run to the end")
-    return ps.Verdict(Outcome.HOLDS, "", "")
+    return ps.all_of(ps.reached(run, _planned(run)) for run in runs)
+
+
+def _planned(run: xr.Dataset) -> float:
+    spec = spec_of(run)
+    return spec.eta * spec.steps if run.attrs["arm"] in DESCENTS else spec.end * spec.tick
 
 
 def first_phase_end(ds: xr.Dataset, margin: float = 0.0) -> xr.DataArray:

@@ -7,14 +7,12 @@ robust choice $T_o = N (3.5 + \ln(1/c^\star))$ waits until the excess of $h$ is 
 
 from __future__ import annotations
 
-import json
 from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
 
 import phasescope as ps
-from phasescope import Outcome
 
 from .events import ROUGH, SMOOTH, first_time, value_at
 from .spec import Spec
@@ -23,9 +21,7 @@ SAMPLED = ("online_sgd", "high_dimensional")
 Observation = Literal["paper", "robust"]
 
 
-def spec_of(ds: xr.Dataset) -> Spec:
-    """The numbers that a dataset was run with; of a sweep, those of its first lane."""
-    return Spec.from_json(json.loads(ds.attrs["spec"]))
+spec_of = Spec.of
 
 
 def number(ds: xr.Dataset, name: str) -> Any:
@@ -119,12 +115,11 @@ def phase_times(ds: xr.Dataset, observation: Observation = "robust") -> xr.Datas
 
 def ran_to_the_end(ds: xr.Dataset) -> ps.Verdict:
     """Undecided if a run broke off: what it would have shown later is unknown."""
-    spec, last = spec_of(ds), float(ds.time[-1])
+    spec = spec_of(ds)
     end = spec.steps * spec.eta if ds.attrs["arm"] in SAMPLED else spec.horizon
-    known = all(bool(np.isfinite(x.isel(time=-1)).all()) for x in ds.data_vars.values() if "time" in x.dims)
-    if not (known and last >= end * (1 - 1e-9)):
-        return ps.undecided(f"the records stop at {last:.6g} of {end:.6g}", "a run to the end")
-    return ps.Verdict(Outcome.HOLDS, "", "")
+    if not all(bool(np.isfinite(x.isel(time=-1)).all()) for x in ds.data_vars.values() if "time" in x.dims):
+        return ps.undecided("the last record is not known", "a run to the end")
+    return ps.reached(ds, end)
 
 
 def falls(x: xr.DataArray, what: str, where: xr.DataArray) -> ps.Verdict:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import xarray as xr
 
 import phasescope as ps
-from phasescope import Outcome
 
 from .spec import Spec
 
 FLOWS = ("log_flow", "frozen")  # the arms whose time is tau
 
 
-def spec_of(ds: xr.Dataset) -> Spec:
-    """The numbers that a dataset was run with."""
-    return Spec.from_json(json.loads(ds.attrs["spec"]))
+spec_of = Spec.of
 
 
 def training_time(ds: xr.Dataset) -> xr.DataArray:
@@ -37,13 +32,12 @@ def phase_2(ds: xr.Dataset) -> xr.Dataset:
 
 def ran_to_the_end(*runs: xr.Dataset) -> ps.Verdict:
     """Undecided if a run broke off: what it would have shown later is unknown."""
-    for run in runs:
-        spec, last = spec_of(run), float(run.time[-1])
-        flows = run.attrs["arm"] in FLOWS
-        end = spec.horizon if flows and spec.horizon is not None else spec.steps * (spec.eta if flows else 1)
-        if not last >= end * (1 - 1e-9):
-            return ps.undecided(f"the run stops at {last:.6g} of {end:.6g}", "a run to the end")
-    return ps.Verdict(Outcome.HOLDS, "", "")
+    return ps.all_of(ps.reached(run, _planned(run)) for run in runs)
+
+
+def _planned(run: xr.Dataset) -> float:
+    spec, flows = spec_of(run), run.attrs["arm"] in FLOWS
+    return spec.horizon if flows and spec.horizon is not None else spec.steps * (spec.eta if flows else 1)
 
 
 def becomes_right(accuracy: xr.DataArray, what: str) -> ps.Verdict:

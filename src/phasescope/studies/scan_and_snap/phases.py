@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +9,6 @@ import numpy as np
 import xarray as xr
 
 import phasescope as ps
-from phasescope import Outcome
 from phasescope.engine import exact_numbers
 
 from . import closed_forms
@@ -19,9 +17,7 @@ from .spec import Spec
 FLOWS = ("decoupled", "theory", "memoryless", "closed_form")  # `symmetric` and `population` flow if asked to
 
 
-def spec_of(ds: xr.Dataset) -> Spec:
-    """The numbers that a dataset was run with."""
-    return Spec.from_json(json.loads(ds.attrs["spec"]))
+spec_of = Spec.of
 
 
 def number(ds: xr.Dataset, name: str) -> Any:
@@ -65,13 +61,12 @@ def time_unit(ds: xr.Dataset):
 
 def ran_to_the_end(*runs: xr.Dataset) -> ps.Verdict:
     """Undecided if a run broke off: what it would have shown later is unknown."""
-    for run in runs:
-        spec, last = spec_of(run), float(run.time[-1])
-        flows = run.attrs["arm"] in FLOWS or spec.optimiser == "flow"
-        end = spec.end if flows else spec.steps
-        if not last >= end * (1 - 1e-9):
-            return ps.undecided(f"the run stops at {last:.6g} of {end:.6g}", "a run to the end")
-    return ps.Verdict(Outcome.HOLDS, "", "")
+    return ps.all_of(ps.reached(run, _planned(run)) for run in runs)
+
+
+def _planned(run: xr.Dataset) -> float:
+    spec = spec_of(run)
+    return spec.end if run.attrs["arm"] in FLOWS or spec.optimiser == "flow" else spec.steps
 
 
 def top_logit(ds: xr.Dataset) -> xr.DataArray:

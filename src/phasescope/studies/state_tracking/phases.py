@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -15,26 +14,23 @@ from phasescope import Outcome
 from .feature_model import targets
 from .spec import Spec, end_of_stage
 
-
-def spec_of(run: xr.Dataset) -> Spec:
-    """The numbers of a run; of a sweep, those that its runs share."""
-    return Spec.from_json(json.loads(run.attrs["spec"]))
+spec_of = Spec.of
 
 
 def ran_to_the_end(*runs: xr.Dataset) -> ps.Verdict:
     """Undecided if a run broke off, or if a stage that ends at a loss never came down to it."""
-    for run in runs:
-        spec, last, arm = spec_of(run), run.isel(time=-1), run.attrs["arm"]
-        if arm == "routing" and spec.algorithm == 2 and spec.features == "ideal":
-            level = -end_of_stage(spec) * np.log(spec.vocabulary)
-            stages = int(last.stage) + 1
-            if stages < spec.stages or not float(np.log(last.loss)) <= level:
-                return ps.undecided(f"stage {stages} of {spec.stages} is not at its loss", "a run to the end")
-            continue
-        end = _planned(spec, arm)
-        if not float(last.time) >= end:
-            return ps.undecided(f"the run stops at {float(last.time):.6g} of {end:.6g}", "a run to the end")
-    return ps.Verdict(Outcome.HOLDS, "", "")
+    return ps.all_of(_ended(run) for run in runs)
+
+
+def _ended(run: xr.Dataset) -> ps.Verdict:
+    spec, last, arm = spec_of(run), run.isel(time=-1), run.attrs["arm"]
+    if arm == "routing" and spec.algorithm == 2 and spec.features == "ideal":
+        level = -end_of_stage(spec) * np.log(spec.vocabulary)
+        stages = int(last.stage) + 1
+        if stages < spec.stages or not float(np.log(last.loss)) <= level:
+            return ps.undecided(f"stage {stages} of {spec.stages} is not at its loss", "a run to the end")
+        return ps.Verdict(Outcome.HOLDS, "", "")
+    return ps.reached(run, _planned(spec, arm))
 
 
 def _planned(spec: Spec, arm: str) -> float:
