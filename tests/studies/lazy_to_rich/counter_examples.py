@@ -104,7 +104,7 @@ COUNTER_EXAMPLES: dict[str, list[Change]] = {
     "C-15-corrected": [stretched(0.2), lost("w_kq"), shuffled],
     "C-17": [stretched(10.0), flipped("w_kq"), lost("w_kq")],
     "C-17-late": [stretched(2.0), scaled("w_kq", 0.5), lost("w_kq")],
-    "C-Lyap2": [flipped("lyap_vh_rate"), scaled("lyap_vh_rate", 0.05), backwards("lyap_vh", "time"), shuffled],
+    "C-Lyap2": [flipped("lyap_vh_rate"), scaled("lyap_vh_rate", 0.04), backwards("lyap_vh", "time"), shuffled],
     "C-lem7": [scaled("formula", 1 + 1e-9), powered("integral", 2.0), lost("integral")],
     "C-lem10": [flipped("above"), scaled("below", 9.0), lost("above"), shifted("first_weight", 0.5)],
     "C-lem10-used": [flipped("excess"), scaled("excess", 0.1), lost("excess")],

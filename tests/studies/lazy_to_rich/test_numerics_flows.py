@@ -1,5 +1,8 @@
 """Flows against scipy, against the numbers established before, and against descent on samples."""
 
+import itertools
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -7,8 +10,10 @@ from scipy.integrate import solve_ivp
 
 import phasescope as ps
 from phasescope.errors import SpecError
-from phasescope.studies.lazy_to_rich import four_gram, quadrature
+from phasescope.studies.lazy_to_rich import four_gram, quadrature, tables, theory
+from phasescope.studies.lazy_to_rich.model import Held, Weights, start
 from phasescope.studies.lazy_to_rich.phases import phase_times
+from phasescope.studies.lazy_to_rich.spec import Spec
 
 RUN = {"store": False, "progress": False}
 DIRECT = {  # N F(c, c') written down once more, from the table of the paper's and our kernels
@@ -43,6 +48,27 @@ def test_a_flow_agrees_with_scipy(arm, kappa):
     expected = by_scipy(DIRECT[arm], kappa, times)
     for name, row in zip(("p", "g", "w_k", "w_q", "h"), expected, strict=True):
         np.testing.assert_allclose(found[name], row, rtol=1e-7)
+
+
+def test_heads_at_their_own_pace_take_the_path_of_one_system():
+    """By one explicit solver of high order for all five scalars, and by LSODA on the same field."""
+    spec, times = Spec(), np.array([1.0, 10.0, 100.0, 1000.0])
+    table = jax.tree.map(jnp.asarray, tables.tabulate(spec.w_star, spec.keys, spec.tokens))
+    field = lambda held: theory.velocity(held, spec, theory.softmax)
+    whole = ps.flow(field, rtol=1e-11, atol=1e-15, where=lambda held: held.weights)
+    ahead = jax.jit(lambda state, span: whole.advance(state, *span, jax.random.key(0)))
+    state, one = ps.State(Held(start(spec), table), None, jnp.zeros(())), []
+    for span in itertools.pairwise([0.0, *times]):
+        state = ahead(state, span)
+        one.append([float(x) for x in state.params.weights[:5]])
+    rate = jax.jit(lambda y: jnp.stack(field(Held(Weights(*y), table))[:5]))
+    other = solve_ivp(
+        lambda t, y: np.asarray(rate(tuple(y))), (0, 1000), [0.01] * 5, "LSODA", times, rtol=1e-12, atol=1e-15
+    )
+    found = ps.run("lazy_to_rich", "exact_flow", at=times, horizon=1000.0, **RUN).sel(time=times)
+    ours = np.stack([found[name] for name in ("p", "g", "w_k", "w_q", "h")])
+    np.testing.assert_allclose(ours, np.array(one).T, rtol=1e-9)
+    np.testing.assert_allclose(ours, other.y, rtol=2e-9)
 
 
 @pytest.fixture(scope="module")
@@ -160,9 +186,28 @@ def test_bad_lanes_are_an_error_too():
         ps.sweep("lazy_to_rich", "paper_flow", w_star=[0.49, 0.72], **RUN)
 
 
-def test_a_horizon_before_a_phase_gives_no_time():
-    found = phase_times(ps.run("lazy_to_rich", "mean_field_flow", horizon=1000.0, **RUN))
-    assert np.isnan(found.T_III)
+@pytest.mark.parametrize(("kernel", "w_star"), [("exponential", 0.71), ("mean_field", 0.85)])
+def test_a_closed_form_beyond_its_range_is_an_error(kernel, w_star):
+    with pytest.raises(SpecError, match="w_star"):
+        tables.curves(kernel, (0.1,), w_star=w_star)
+
+
+@pytest.fixture(scope="module")
+def short():
+    return ps.run("lazy_to_rich", "mean_field_flow", horizon=1000.0, **RUN)
+
+
+def test_a_horizon_before_a_phase_gives_no_time(short):
+    assert np.isnan(phase_times(short).T_III)
+
+
+@pytest.mark.parametrize(
+    "id", ["C-P1", "C-14", "C-14-wide", "C-15", "C-17-late", "C-Lyap2", "C-share", "C-sharp", "C-T4d1"]
+)
+def test_a_horizon_before_a_phase_decides_nothing_about_it(short, id):
+    """Not even that a claim fails, which is what some rows expect."""
+    claim = next(claim for claim in ps.find("lazy_to_rich").claims if claim.id == id)
+    assert claim(short).outcome is ps.Outcome.UNDECIDED
 
 
 def test_an_infinite_slope_is_the_default():

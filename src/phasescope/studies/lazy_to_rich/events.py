@@ -18,7 +18,7 @@ from scipy.optimize import root_scalar
 Curve = Callable[[float], float]
 Times = np.ndarray  # of one lane, over its records
 SMOOTH, CHECK, ROUGH = 8, 6, 2  # records that carry a value: degree seven, what it is checked by, or a straight line
-SAME = 1e-5  # relative, of the times that eight and six records give; eight are then good to 1e-6 and better
+SAME = 1e-6  # relative, of the times that eight and six records give
 
 
 def value_at(da: xr.DataArray, time: Any, points: int = SMOOTH) -> xr.DataArray:

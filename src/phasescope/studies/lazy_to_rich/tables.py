@@ -92,6 +92,9 @@ def curves(
 ) -> xr.Dataset:
     """`kernel_S`, `kernel_X` and their derivatives over `c`; kernel is exact, mean_field or exponential."""
     keys, grid = length - 2, np.asarray(c, float)
+    bound = {"mean_field": 2, "exponential": 4}.get(kernel, 0) if tokens == "gaussian" else 0
+    if not bound * w_star**4 < 1:
+        raise SpecError(f'the kernel "{kernel}" needs {bound} w_star^4 below 1, got w_star={w_star:g}: use "exact".')
     with jax.enable_x64(True):
         if kernel == "exact":
             found = jax.vmap(functools.partial(evaluate, tabulate(w_star, keys, tokens)))(jnp.asarray(grid))

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import diffrax
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -26,11 +27,13 @@ from . import four_gram, kernels, tables
 from .kernels import Kernels
 from .model import Held, Weights, start
 from .observables import see, see_first_layer
+from .pacing import side_by_side
 from .spec import Spec
 from .tables import Table
 
 RECORDS = 480
 RTOL, ATOL = 1e-10, 1e-14
+STEPS = 5_000_000  # of head 1 between two records: enough for t = 10^7
 Description = Callable[[Held, Spec], Kernels]
 
 
@@ -108,10 +111,8 @@ def exponential(held: Held, spec: Spec) -> Kernels:
 
 def velocity(held: Held, spec: Spec, describe: Description, kappa=1.0) -> Weights:
     """The flow of the second layer."""
-    weights, values = held.weights, describe(held, spec)
-    p, g, w_k, w_q, h, _ = weights
-    push = kappa * kernels.drive(values, h, spec.h_star)
-    return Weights(*head_1_velocity(p, g, spec), w_q * push, w_k * push, spec.h_star * values.X - h * values.S)
+    p, g, *_ = held.weights
+    return Weights(*head_1_velocity(p, g, spec), *head_2_velocity(held, spec, describe, kappa))
 
 
 def head_1_velocity(p: Array, g: Array, spec: Spec) -> tuple[Array, Array]:
@@ -122,6 +123,13 @@ def head_1_velocity(p: Array, g: Array, spec: Spec) -> tuple[Array, Array]:
     loss = lambda p, g: four_gram.blurred_loss(p_tilde, p, g, spec.g_star, spec.length)
     slope_p, slope_g = jax.grad(loss, argnums=(0, 1))(p, g)
     return -slope_p, -slope_g
+
+
+def head_2_velocity(held: Held, spec: Spec, describe: Description, kappa=1.0) -> tuple[Array, Array, Array]:
+    """The flow of head 2."""
+    values, (_, _, w_k, w_q, h, _) = describe(held, spec), held.weights
+    push = kappa * kernels.drive(values, h, spec.h_star)
+    return w_q * push, w_k * push, spec.h_star * values.X - h * values.S
 
 
 def joint_kernels(weights: Weights, spec: Spec) -> Kernels:
@@ -141,12 +149,22 @@ def _second_layer(
     spec: Spec, describe: Description, table: Callable[[], Table] | None = None, kappa: float = 1.0
 ) -> ps.Plan:
     kappa = kappa if spec.kappa is None else spec.kappa
-    field = lambda held: velocity(held, spec, describe, kappa)
-    follow = ps.flow(field, rtol=RTOL, atol=ATOL, where=lambda held: held.weights)
+    # Tsit5: the most stable step for its price, which is what bounds head 1.
+    head_1 = ps.flow(
+        lambda held: head_1_velocity(held.weights.p, held.weights.g, spec),
+        rtol=RTOL, atol=ATOL, where=lambda held: held.weights[:2], max_steps=STEPS, solver=diffrax.Tsit5(),
+    )  # fmt: skip
+    head_2 = ps.flow(
+        lambda held: head_2_velocity(held, spec, describe, kappa),
+        rtol=RTOL, atol=ATOL, where=lambda held: held.weights[2:5],
+    )  # fmt: skip
+    follow = side_by_side((head_1, head_2))
     return ps.Plan(
         init=lambda key: Held(start(spec), table() if table else None),
         stages=(ps.Stage("stage II", follow, _times(spec)),),
-        measure=lambda held: see(held.weights, spec, describe(held, spec), velocity=field(held)),
+        measure=lambda held: see(
+            held.weights, spec, describe(held, spec), velocity=velocity(held, spec, describe, kappa)
+        ),
     )
 
 

@@ -11,7 +11,7 @@ from phasescope import Outcome, beyond, claim, published, theory
 from ..phases import c_star, emergence, h_star, keys, number, ran_to_the_end, reaches, robust_observation
 from ..rates import plateau_rate
 from . import requests as ask
-from .induction import learned
+from .induction import once_learned
 
 
 def exponent(runs: xr.Dataset) -> xr.DataArray:
@@ -51,11 +51,10 @@ def the_dot_product_grows_at_least_exponentially(run):
 )
 def the_dot_product_grows_at_least_exponentially_later(*sweeps):
     """(17) from t = 2 N on, when h has been learned."""
+    unit = "ln(w / sigma) N / (c* h*^2 t)"
+    settled = lambda runs: growing(runs) & (runs.time >= 2 * keys(runs))
     return ps.all_of(
-        ps.at_least(
-            exponent(runs), 1.0, "ln(w / sigma) N / (c* h*^2 t)", where=growing(runs) & (runs.time >= 2 * keys(runs))
-        )
-        & learned(runs)
+        once_learned(runs, lambda runs=runs: ps.at_least(exponent(runs), 1.0, unit, where=settled(runs)))
         for runs in sweeps
     )
 
@@ -71,23 +70,25 @@ def the_dot_product_grows_at_least_exponentially_later(*sweeps):
 def the_dot_product_grows_at_most_as_printed(runs):
     """w <= sigma exp(4 c* (1 - 4 c*^2)^(3/2) t / ((1 + alpha) N)) up to the time at which w is half its target."""
     bound = 4 * (1 - 4 * c_star(runs) ** 2) ** 1.5 / h_star(runs)
-    return (
-        ps.at_most(exponent(runs) / bound, 1.0, "exponent over the bound", where=growing(runs))
-        & ps.at_least(exponent(runs).where(growing(runs)).max("time"), 0.5, "largest exponent")
-        & learned(runs)
+    return once_learned(
+        runs,
+        lambda: (
+            ps.at_most(exponent(runs) / bound, 1.0, "exponent over the bound", where=growing(runs))
+            & ps.at_least(exponent(runs).where(growing(runs)).max("time"), 0.5, "largest exponent")
+        ),
     )
 
 
 @claim("(15), corrected", published(ask.paper_mild, ask.paper_strong), beyond(ask.true_wide), id="C-15-corrected")
 def the_dot_product_grows_at_most_exponentially(*sweeps):
     """w <= sigma exp(4 c* (1 - 4 c*^2)^(-3/2) h*^2 t / N) up to the time at which w is half its target."""
-    return ps.all_of(
-        ps.at_most(
-            exponent(runs) * (1 - 4 * c_star(runs) ** 2) ** 1.5, 4.0, "(1 - 4 c*^2)^(3/2) exponent", where=growing(runs)
-        )
-        & ps.at_least(exponent(runs).where(growing(runs)).max("time"), 0.5, "largest exponent")
-        & learned(runs)
-        for runs in sweeps
+    return ps.all_of(once_learned(runs, lambda runs=runs: _grows_at_most_exponentially(runs)) for runs in sweeps)
+
+
+def _grows_at_most_exponentially(runs: xr.Dataset) -> ps.Verdict:
+    scaled = exponent(runs) * (1 - 4 * c_star(runs) ** 2) ** 1.5
+    return ps.at_most(scaled, 4.0, "(1 - 4 c*^2)^(3/2) exponent", where=growing(runs)) & ps.at_least(
+        exponent(runs).where(growing(runs)).max("time"), 0.5, "largest exponent"
     )
 
 

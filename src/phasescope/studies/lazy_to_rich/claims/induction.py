@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import xarray as xr
 
@@ -20,9 +22,12 @@ def learning(runs: xr.Dataset) -> xr.DataArray:
     return runs.loss_ih > STUCK * runs.loss_ih.isel(time=0, drop=True)
 
 
-def learned(runs: xr.Dataset) -> ps.Verdict:
-    """The induction head is learned at the end, in every lane."""
-    return ps.at_most(runs.loss_ih.isel(time=-1) / runs.loss_ih.isel(time=0), 1e-5, "loss left at the end")
+def once_learned(runs: xr.Dataset, judge: Callable[[], ps.Verdict], left: float = 1e-5) -> ps.Verdict:
+    """What `judge` says if all lanes have learned the induction head at their end; a horizon before that says nothing."""
+    last = float((runs.loss_ih.isel(time=-1) / runs.loss_ih.isel(time=0)).max(skipna=False))
+    if not last <= left:
+        return ps.undecided(f"at the end {last:.3g} of the induction head's loss is left", f"a run until {left:g}")
+    return judge()
 
 
 @claim(
@@ -33,7 +38,7 @@ def learned(runs: xr.Dataset) -> ps.Verdict:
 )
 def the_value_overshoots_once_and_the_dot_product_only_grows(*sweeps):
     """h passes h*, stays above it and has one maximum; w increases and stays below w*."""
-    return ps.all_of(_overshoots_once(runs) for runs in sweeps)
+    return ps.all_of(once_learned(runs, lambda runs=runs: _overshoots_once(runs)) for runs in sweeps)
 
 
 def _overshoots_once(runs: xr.Dataset) -> ps.Verdict:
@@ -46,7 +51,6 @@ def _overshoots_once(runs: xr.Dataset) -> ps.Verdict:
         & ps.positive(runs.growth_rate, "growth rate of w", where=going)
         & ps.positive(1 - runs.w_kq / number(runs, "w_star"), "1 - w / w*", where=going)
         & ps.within(peak, 0.0, runs.time[-1], "T_2^h")
-        & learned(runs)
     )
 
 
@@ -136,10 +140,12 @@ def the_time_of_the_value_does_not_depend_on_the_start(runs):
 def the_value_overshoots_by_little(runs):
     """After T_1^h, h stays below (1 + 0.04375 w*) h*."""
     top = runs.h.max("time") / h_star(runs)
-    return (
-        ps.at_most((top - 1) / number(runs, "w_star"), 0.04375, "largest (h / h* - 1) / w*")
-        & ps.at_least(top, 1.0, "largest h / h*")
-        & learned(runs)
+    return once_learned(
+        runs,
+        lambda: (
+            ps.at_most((top - 1) / number(runs, "w_star"), 0.04375, "largest (h / h* - 1) / w*")
+            & ps.at_least(top, 1.0, "largest h / h*")
+        ),
     )
 
 
@@ -187,11 +193,15 @@ def the_two_weights_stay_balanced(run):
     """w_Q^2 - w_K^2 is conserved: equal weights stay equal, unequal ones keep their difference."""
     spec = spec_of(run)
     start = spec.sigma**2 * (spec.imbalance**2 - 1)
-    return (
-        ps.agree(run.balance, start, atol=1e-10, what="w_Q^2 - w_K^2")
-        & ps.agree(run.w_q**2 - run.w_k**2, start, atol=1e-10, what="w_Q^2 - w_K^2")
-        & ps.at_least(run.w_kq.isel(time=-1) / run.w_kq.isel(time=0), 10.0, "growth of w")
-        & ran_to_the_end(run)
+    return once_learned(
+        run,
+        lambda: (
+            ps.agree(run.balance, start, atol=1e-10, what="w_Q^2 - w_K^2")
+            & ps.agree(run.w_q**2 - run.w_k**2, start, atol=1e-10, what="w_Q^2 - w_K^2")
+            & ps.at_least(run.w_kq.isel(time=-1) / run.w_kq.isel(time=0), 10.0, "growth of w")
+            & ran_to_the_end(run)
+        ),
+        left=0.01,
     )
 
 
@@ -220,15 +230,16 @@ def descent_shrinks_the_imbalance_by_its_square(run):
 )
 def the_second_lyapunov_function_falls(*sweeps):
     """After T_2^h, G(v, h) decreases at a rate of at least c* h*^2 / (4 N); the paper asks for c* <= 0.3."""
-    return ps.all_of(_falls_exponentially(runs) for runs in sweeps)
+    return ps.all_of(once_learned(runs, lambda runs=runs: _falls_exponentially(runs)) for runs in sweeps)
 
 
 def _falls_exponentially(runs: xr.Dataset) -> ps.Verdict:
     unit = c_star(runs) * h_star(runs) ** 2 / keys(runs)
-    later = learning(runs) & (runs.time > turning_time(runs)) & (c_star(runs) <= 0.3)
+    peak = turning_time(runs)
+    later = learning(runs) & (runs.time > peak) & (c_star(runs) <= 0.3)
     speed = -runs.lyap_vh_rate / (unit * runs.lyap_vh)
     return (
         ps.at_least(speed, 0.25, "-N dG/dt / (c* h*^2 G)", where=later)
         & falls(runs.lyap_vh, "G(v, h)", where=later)
-        & learned(runs)
+        & ps.within(peak, 0.0, runs.time[-1], "T_2^h")  # a lane without it would be left out unseen
     )

@@ -26,6 +26,7 @@ from ..phases import (
 )
 from ..rates import convergence_rate, plateau_rate
 from . import requests as ask
+from .induction import once_learned
 
 
 @claim("Section 3.2, losses at the start", published(ask.true), theory(*ask.true_lengths), beyond(ask.paper), id="C-L0")
@@ -127,11 +128,8 @@ def both_losses_fall_at_once(run):
 def the_plateau_holds_most_of_the_loss(run):
     """On the plateau, at least half of the induction head's loss is left."""
     plateau = value_at(run.loss_ih, robust_observation(run), points(run)) / run.loss_ih.isel(time=0)
-    return (
-        ps.at_least(plateau, 0.5, "L_IH(T_o) / L_IH(0)")
-        & ps.at_most(run.loss_ih.isel(time=-1) / run.loss_ih.isel(time=0), 0.01, "loss left at the end")
-        & ran_to_the_end(run)
-    )
+    said = lambda: ps.at_least(plateau, 0.5, "L_IH(T_o) / L_IH(0)") & ran_to_the_end(run)
+    return once_learned(run, said, left=0.01)
 
 
 def _scaling(fraction: float, observation: Observation, alphas, sigmas, targets, lengths) -> ps.Verdict:

@@ -88,8 +88,8 @@ def phase_diagram(true, paper, axes):
     """Over the start sigma and the target w*, L = 40, alpha = 1. Left: sharpness (T_III - T_II) / T_II of the true model.
     Emergence is shorter than the plateau only below the full line; the logistic law puts it at sigma = 0.0017 w* (dashed).
     Figure 1 (star) has 2.6: its emergence lasts longer than its plateau. Right: how many times too early the printed
-    equations end the emergence: from 2.1 for small w* to more than 3 as w* nears 1/sqrt(2), where they cease to exist
-    (blank: too steep there to be located between the records)."""
+    equations end the emergence: from 2.1 for small w* to more than 3 as w* nears 1/sqrt(2), where they cease to exist.
+    Every cell has its number: both times are located between records to 1e-6."""
     from matplotlib.colors import TwoSlopeNorm
 
     times, printed = phase_times(true), phase_times(paper)
