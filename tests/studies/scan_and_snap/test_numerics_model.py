@@ -115,6 +115,15 @@ def test_both_ways_to_count_agree():
     np.testing.assert_array_equal(one, two)
 
 
+def test_both_ways_to_add_up_samples_by_class_agree():
+    rng = np.random.default_rng(4)
+    f, r, label = rng.normal(size=(9, 2)), rng.normal(size=(9, 5)), rng.integers(0, 3, 9)
+    wanted = sum(np.eye(3)[k][:, None, None] * np.outer(a, b) for k, a, b in zip(label, f, r, strict=True))
+    given = jnp.array(label), jnp.array(f), jnp.array(r), jnp.zeros((3, 2, 5))
+    for add in (sampling._add_in_turn, sampling._add_at_once):
+        np.testing.assert_allclose(jax.jit(add)(*given), wanted, atol=1e-15)
+
+
 def test_the_draw_of_a_step_does_not_depend_on_rates():
     draw = lambda spec: jax.jit(lambda: sampling.draw(jax.random.key(3), spec))()
     one, two = draw(Spec()), draw(Spec(eta_Y=7.0, eta_Z=0.1, momentum=0.0))

@@ -33,7 +33,7 @@ class Weights(NamedTuple):
 class Readout(NamedTuple):
     """Residuals (for each single column), the probability of all that is wrong, and the loss, of every sample."""
 
-    r: Float[Array, "sample output"]
+    r: Float[Array, "_ _"]
     wrong: Float[Array, " sample"]
     loss: Float[Array, " sample"]
 
@@ -50,11 +50,11 @@ def copies(labels: int, columns: int, outputs: Any) -> Float[Array, " output"]:
     return jnp.ones(columns)
 
 
-def unit(k: Float[Array, "*sample token"], z: Float[Array, "*sample token"]) -> Float[Array, "*sample token"]:
-    """$f$ of each row: $k e^z$ over its norm; tokens that do not occur stay 0."""
-    top = jnp.max(jnp.where(k > 0, z, -jnp.inf), axis=-1, keepdims=True)
+def unit(k: Float[Array, "*axes"], z: Float[Array, "*axes"], axis: int = -1) -> Float[Array, "*axes"]:
+    """$f$ of each sample: $k e^z$ over its norm; tokens lie along `axis`, and those that do not occur stay 0."""
+    top = jnp.max(jnp.where(k > 0, z, -jnp.inf), axis=axis, keepdims=True)
     weights = k * jnp.exp(jnp.where(k > 0, z - top, 0.0))
-    return weights / jnp.sqrt((weights**2).sum(-1, keepdims=True))
+    return weights / jnp.sqrt((weights**2).sum(axis, keepdims=True))
 
 
 def attention(Z: Float[Array, "last token"], data: Mixture) -> Float[Array, "class token"]:
@@ -63,18 +63,20 @@ def attention(Z: Float[Array, "last token"], data: Mixture) -> Float[Array, "cla
     return f / f.sum(-1, keepdims=True)
 
 
-def read_out(w: Float[Array, "sample output"], label: Any, copies: Float[Array, " output"]) -> Readout:
-    """Softmax over all outputs against the right one; `label` is an index for each sample."""
-    right = jnp.arange(w.shape[-1]) == jnp.asarray(label)[:, None]
-    wrong = jnp.where(right, -jnp.inf, w + jnp.log(copies))
-    top = jnp.max(wrong, axis=-1, keepdims=True)
+def read_out(w: Float[Array, "_ _"], label: Any, copies: Float[Array, " output"], axis: int = 1) -> Readout:
+    """Softmax over all outputs against the right one; `label` is an index for each sample, outputs lie along `axis`."""
+    output, sample = (lambda x: jnp.expand_dims(x, 1 - axis)), (lambda x: jnp.expand_dims(x, axis))
+    many = output(copies)
+    right = output(jnp.arange(w.shape[axis])) == sample(jnp.asarray(label))
+    wrong = jnp.where(right, -jnp.inf, w + jnp.log(many))
+    top = jnp.max(wrong, axis=axis, keepdims=True)
     top = jnp.where(jnp.isfinite(top), top, 0.0)
     shares = jnp.exp(wrong - top)
-    total = shares.sum(-1, keepdims=True)
-    gap = top + jnp.log(total) - jnp.where(right, w, 0.0).sum(-1, keepdims=True)
+    total = shares.sum(axis, keepdims=True)
+    gap = top + jnp.log(total) - jnp.where(right, w, 0.0).sum(axis, keepdims=True)
     mass = jax.nn.sigmoid(gap)
-    r = jnp.where(right, mass, -shares / copies * (mass / total))
-    return Readout(r, mass[..., 0], jax.nn.softplus(gap)[..., 0])
+    r = jnp.where(right, mass, -shares / many * (mass / total))
+    return Readout(r, jnp.squeeze(mass, axis), jnp.squeeze(jax.nn.softplus(gap), axis))
 
 
 def pull(
@@ -89,9 +91,9 @@ def times(a: Float[Array, "row inner"], b: Float[Array, "inner column"]) -> Floa
     return (a[:, :, None] * b).sum(1) if a.size * b.shape[1] <= SMALL else a @ b
 
 
-def project(f: Float[Array, "sample token"], g: Float[Array, "sample token"]) -> Float[Array, "sample token"]:
-    r"""$\mathrm{diag}(f)(I - ff^\top) g$ of each sample."""
-    return f * (g - f * (f * g).sum(-1, keepdims=True))
+def project(f: Float[Array, "_ _"], g: Float[Array, "_ _"], axis: int = 1) -> Float[Array, "_ _"]:
+    r"""$\mathrm{diag}(f)(I - ff^\top) g$ of each sample; tokens lie along `axis`."""
+    return f * (g - f * (f * g).sum(axis, keepdims=True))
 
 
 def gradient(weights: Weights, data: Mixture) -> tuple[Weights, Float[Array, ""]]:

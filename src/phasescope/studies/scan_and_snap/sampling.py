@@ -89,34 +89,47 @@ def gradient(
     weights: Weights, batch: Batch, copies: Float[Array, " output"], layout: Layout
 ) -> tuple[Weights, Float[Array, ""]]:
     """The ascent direction of the batch's mean log-likelihood, and its loss; `copies` as in the model."""
-    C, B = layout.common, len(batch.label)
-    f = model.unit(batch.counts, own_logits(weights.Z, layout)[batch.label])
-    mine = (batch.label[:, None] == np.arange(layout.labels)).astype(f.dtype)
-    decode = _decode_by_class if layout.labels > FEW else _decode_at_once
-    read, dY, g = decode(weights.Y, f, mine, batch.label, copies, C)
-    by_class = mine.T @ model.project(f, g)
-    return Weights(dY / B, to_table(by_class, layout) / B), read.loss.mean()
+    mine = (batch.label[:, None] == np.arange(layout.labels)).astype(weights.Y.dtype)
+    decode = _by_class if layout.labels > FEW else _at_once
+    dY, by_class, loss = decode(weights, batch, mine, copies, layout)
+    B = len(batch.label)
+    return Weights(dY / B, to_table(by_class, layout) / B), loss.mean()
 
 
-def _decode_at_once(Y, f, mine, label, copies, C):
-    """Residuals, the decoder's gradient and its pull, by products with all context tokens: fast for few classes."""
-    distinct = (mine[:, :, None] * f[:, None, C:]).reshape(len(f), -1)
-    wide = jnp.concatenate([f[:, :C], distinct], axis=1)
-    read = model.read_out(wide @ Y, label, copies)
-    g = model.pull(Y, read.r, copies)
-    own = (mine[:, :, None] * g[:, C:].reshape(*mine.shape, -1)).sum(1)
-    return read, wide.T @ read.r, jnp.concatenate([g[:, :C], own], axis=1)
+def _at_once(weights, batch, mine, copies, layout):
+    """By products with all context tokens, samples on the last axis: fast for few classes."""
+    Y, C, K = weights.Y, layout.common, layout.labels
+    f = model.unit(batch.counts.T, own_logits(weights.Z, layout).T @ mine.T, axis=0)
+    own = lambda x: mine.T[:, None, :] * x  # class, distinct, sample
+    wide = jnp.concatenate([f[:C], own(f[C:]).reshape(len(Y) - C, -1)])
+    read = model.read_out(Y.T @ wide, batch.label, copies, axis=0)
+    g = Y @ (read.r * copies[:, None])
+    g = jnp.concatenate([g[:C], own(g[C:].reshape(K, len(f) - C, -1)).sum(0)])
+    return wide @ read.r.T, mine.T @ model.project(f, g, axis=0).T, read.loss
 
 
-def _decode_by_class(Y, f, mine, label, copies, C):
-    """The same, with only those rows of Y that a sample's own class has: fast for many classes."""
-    shared, blocks = Y[:C], Y[C:].reshape(mine.shape[1], -1, Y.shape[1])
+def _by_class(weights, batch, mine, copies, layout):
+    """The same with only those rows of Y that a sample's own class has: fast for many classes."""
+    Y, C, label = weights.Y, layout.common, batch.label
+    f = model.unit(batch.counts, own_logits(weights.Z, layout)[label])
+    shared, blocks = Y[:C], Y[C:].reshape(layout.labels, -1, Y.shape[1])
     own = blocks[label]
     read = model.read_out(f[:, :C] @ shared + jnp.einsum("sd,sdo->so", f[:, C:], own), label, copies)
     weighted = read.r * copies
     g = jnp.concatenate([weighted @ shared.T, jnp.einsum("so,sdo->sd", weighted, own)], axis=1)
-    into = jnp.zeros_like(blocks).at[label].add(f[:, C:, None] * read.r[:, None, :])
-    return read, jnp.concatenate([f[:, :C].T @ read.r, into.reshape(-1, Y.shape[1])]), g
+    add = jax.lax.platform_dependent(label, f[:, C:], read.r, blocks, cpu=_add_in_turn, default=_add_at_once)
+    dY = jnp.concatenate([f[:, :C].T @ read.r, add.reshape(-1, Y.shape[1])])
+    return dY, mine.T @ model.project(f, g), read.loss
+
+
+def _add_in_turn(label, f, r, like):
+    """The outer products of f and r, added up by class; a CPU likes one sample after the other."""
+    add = lambda i, into: into.at[label[i]].add(f[i, :, None] * r[i])
+    return jax.lax.fori_loop(0, len(label), add, jnp.zeros_like(like))
+
+
+def _add_at_once(label, f, r, like):
+    return jnp.zeros_like(like).at[label].add(f[:, :, None] * r[:, None, :])
 
 
 def own_logits(Z: Float[Array, "last token"], layout: Layout) -> Float[Array, "class slot"]:
