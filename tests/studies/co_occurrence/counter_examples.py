@@ -69,6 +69,7 @@ COUNTER_EXAMPLES: dict[str, list[Change]] = {
     "T3.3-i-exponent": [powered("test_loss", 1.2), powered("loss", 0.9), lost("test_loss")],
     "T3.3-gap": [scaled("test_loss", 1.01), scaled("loss", 2.0), lost("loss")],
     "X2": [flipped("test_F"), scaled("test_F", 1.01), scaled("R", 1.001), lost("test_F")],
+    "R3p": [scaled("R", 1.01), scaled("loss", 0.99), flipped("G"), backwards("Gdot", "word"), lost("Gdot")],
     "X2-random": [flipped("test_F"), scaled("test_F", 2.0), lost("test_F")],
     "T3.3-ii-signs": [flipped("C"), backwards("C", "key"), scaled("C_random", 10.0), lost("C")],
     "T3.3-ii-ratio": [flipped("C"), backwards("C", "key"), lost("C")],

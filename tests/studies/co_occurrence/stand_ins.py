@@ -11,7 +11,7 @@ from phasescope.evidence import Request, Runs, Sweeps, Tables
 from phasescope.gathering import Evidence
 from phasescope.studies.co_occurrence import study
 from phasescope.studies.co_occurrence.claims import requests as ask
-from phasescope.studies.co_occurrence.theory import orthogonal
+from phasescope.studies.co_occurrence.theory import orthogonal, population
 
 SAMPLES = 6
 
@@ -23,7 +23,7 @@ def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
         return real(request)
     if request == ask.relevance:
         return _relevance(request)
-    if request.arm is orthogonal:
+    if request.arm in (orthogonal, population):
         return real(request)
     axes = dict(request.axes) if isinstance(request, Sweeps) else {}
     spec = study.specify(request.preset, **dict(request.changes))

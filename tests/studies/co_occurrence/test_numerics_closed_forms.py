@@ -7,7 +7,13 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.optimize import minimize
 
-from phasescope.studies.co_occurrence.closed_forms import first_phase, frozen_kernel, late_time, threshold
+from phasescope.studies.co_occurrence.closed_forms import (
+    first_phase,
+    frozen_kernel,
+    late_time,
+    population_late_time,
+    threshold,
+)
 
 LENGTHS = (3, 4, 5, 6, 8, 10, 20, 50, 100, 1000)
 
@@ -106,3 +112,23 @@ def test_landmarks_of_the_first_phase_for_sixty_samples():
     assert np.allclose(
         [marks[k] for k in ("half", "peak_output", "end", "loss")], [3.8464, 0.1346, 6.9016, 0.4718], atol=5e-5
     )
+
+
+@pytest.mark.parametrize(("length", "dim"), [(5, 8), (5, 64), (3, 10), (20, 30)])
+def test_the_late_time_of_the_population_is_the_widest_margin_that_scipy_finds(length, dim):
+    """Values of the targets, of the common word and of D irrelevant ones, each of them in every sample as often on average."""
+    D = dim - 3
+    margins = lambda w: np.array(
+        [2 * w[0] + w[1] + (length - 3) * w[2], -(w[0] + w[1] + (length - 2) * w[2]), -(w[1] + (length - 1) * w[2])]
+    )
+    size = lambda w: 2 * w[0] ** 2 + w[1] ** 2 + D * w[2] ** 2
+    wide = {"type": "ineq", "fun": lambda w: margins(w) - 1}
+    found = minimize(size, [2.0, -3.0, 0.0], constraints=[wide], options={"ftol": 1e-14, "maxiter": 1000})
+    limit = population_late_time(length, dim)
+    np.testing.assert_allclose([limit.G1, limit.G3, limit.random], found.x, atol=1e-5)
+    np.testing.assert_allclose(limit.loss, size(found.x), rtol=1e-8)
+
+
+def test_a_population_of_many_words_is_that_of_many_samples():
+    limit, many = population_late_time(5, 1e12), late_time(np.inf, 5)
+    np.testing.assert_allclose([limit.ratio, limit.loss], [many.ratio, many.loss], rtol=1e-9)

@@ -65,15 +65,18 @@ def test_the_gradient_equals_finite_differences(repeated, begin):
         np.testing.assert_allclose(slope, expected, rtol=1e-7)
 
 
-def test_descent_with_the_mlp_collapsed_is_descent_on_all_weights(repeated, begin, close):
-    start, batch = begin(repeated)
+@pytest.mark.parametrize(("changes", "sparse"), [({}, False), ({"dim": 30}, True), ({"dim": 30, "length": 3}, True)])
+def test_descent_with_the_mlp_collapsed_is_descent_on_all_weights(changes, sparse, repeated, begin, close):
+    spec = repeated.replace(**changes)
+    start, batch = begin(spec)
     slope = jax.jit(jax.grad(model.loss))
-    full, small = start.weights, descent.collapse(start, repeated.dim)
-    step = jax.jit(lambda state: descent.step(state, batch, repeated))
+    full, small = start.weights, descent.collapse(start, spec.dim)
+    step = jax.jit(lambda state: descent.step(state, batch, spec))
     for _ in range(200):
-        full = jax.tree.map(lambda x, g: x - repeated.eta * g, full, slope(full, start.a, batch))
+        full = jax.tree.map(lambda x, g: x - spec.eta * g, full, slope(full, start.a, batch))
         small = step(small)
     close(descent.expand(small, start), full, atol=1e-13)
+    assert descent.is_sparse(batch, spec.dim) == sparse
 
 
 def test_freezing_the_attention_stops_keys_and_queries_alone(repeated, begin):

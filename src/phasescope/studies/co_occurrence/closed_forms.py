@@ -99,6 +99,36 @@ def late_time(samples: float, length: float) -> LateTime:
     return LateTime(float(s1), float(s2), float(s4), n, L)
 
 
+@dataclasses.dataclass(frozen=True)
+class Population:
+    r"""Late time of a lazy network trained on the population: values per $\log\tau$, and $\kappa t$ times the loss."""
+
+    G1: float
+    G3: float
+    random: float
+    loss: float
+
+    @property
+    def ratio(self) -> float:
+        """$R^*$."""
+        return -self.G3 / self.G1
+
+
+def population_late_time(length: float, dim: float) -> Population:
+    r"""The hard-margin solution where $D = d - 3$ irrelevant words are drawn with replacement and share one value $r$.
+
+    $D r = (L - 3) s_1 - 2 (L - 2) s_2$, since a sample of a type holds so many of them; samples without targets are no
+    support vectors at any $L$ and $D$.
+    """
+    both, one, D = length - 3.0, length - 2.0, dim - 3.0
+    rows = np.array([
+        [3 + both**2 / D, -4 - 2 * both * one / D],
+        [-2 - both * one / D, 3 + 2 * one**2 / D],
+    ])  # fmt: skip
+    s1, s2 = map(float, np.linalg.solve(rows, np.ones(2)))
+    return Population(s1 - s2, s1 - 2 * s2, (both * s1 - 2 * one * s2) / D, s1 + 2 * s2)
+
+
 def threshold(length: float) -> float:
     """Samples above which a lazy network is right about samples with one target word and unseen other words."""
     return 3 * (length + 1)

@@ -3,6 +3,9 @@ r"""Motion of the weights themselves: gradient flow of all four matrices (R0), a
 $\dot W = a (W_V c)^\top$, $\dot W_V = b c^\top$, $\dot W_K = W_Q M^\top$, $\dot W_Q = W_K M$ with $b = W^\top a$. Of $W$ only $b$
 matters, and it moves by itself: $\dot b = \|a\|^2 W_V c$. The rest of $W$ follows from
 $W(t) = W(0) + a (b(t) - b(0))^\top / \|a\|^2$, for flow and for descent alike.
+
+Most entries of $M$ are 0: only a special word meets all others, irrelevant words meet within a sample. Descent adds up
+what does not vanish, unless the samples are so many or so long that the full products are faster.
 """
 
 from __future__ import annotations
@@ -10,34 +13,37 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from .data import Batch
-from .forces import forces
+from .forces import INSIDE, by_position, forces, on_pairs
 from .model import Start, Weights
-from .spec import Spec
+from .spec import SPECIAL, Spec
+
+WORTH = 5  # how many times faster a number of a product of matrices is than one that is added up by itself
 
 
 class Collapsed(NamedTuple):
-    """The weights that move the loss; $W$ is in them as $b = W^\\top a$."""
+    """The weights that move the loss, one row for each word; $W$ is in them as $b = W^\\top a$."""
 
-    W_Q: Float[Array, "width word"]
-    W_K: Float[Array, "width word"]
-    W_V: Float[Array, "width word"]
+    W_Q: Float[Array, "word width"]
+    W_K: Float[Array, "word width"]
+    W_V: Float[Array, "word width"]
     b: Float[Array, " width"]
 
 
 def collapse(begin: Start, words: int) -> Collapsed:
     """The collapsed weights, of the first `words` words."""
     W_Q, W_K, W_V, W = begin.weights
-    return Collapsed(W_Q[:, :words], W_K[:, :words], W_V[:, :words], begin.a @ W)
+    return Collapsed(W_Q[:, :words].T, W_K[:, :words].T, W_V[:, :words].T, begin.a @ W)
 
 
 def expand(state: Collapsed, begin: Start) -> Weights:
     """All weights, with the columns of words that no sample holds, which never move."""
-    words, a = state.W_Q.shape[1], begin.a
+    words, a = len(state.W_Q), begin.a
     W_Q, W_K, W_V, W = begin.weights
-    join = lambda moved, still: jnp.concatenate([moved, still[:, words:]], axis=1)
+    join = lambda moved, still: jnp.concatenate([moved.T, still[:, words:]], axis=1)
     W_now = W + jnp.outer(a, state.b - a @ W) / (a @ a)
     return Weights(join(state.W_Q, W_Q), join(state.W_K, W_K), join(state.W_V, W_V), W_now)
 
@@ -45,10 +51,49 @@ def expand(state: Collapsed, begin: Start) -> Weights:
 def step(state: Collapsed, batch: Batch, spec: Spec) -> Collapsed:
     """One step of full-batch gradient descent."""
     W_Q, W_K, W_V, b = state
-    c, M = forces(b @ W_V, W_K.T @ W_Q, batch, spec.width)[:2]
-    M = spec.eta * spec.attention * M
-    c = spec.eta * c
-    return Collapsed(W_Q + W_K @ M, W_K + W_Q @ M.T, W_V + jnp.outer(b, c), b + spec.output_norm * (W_V @ c))
+    c, lean = by_position(W_V @ b, W_K @ W_Q.T, batch, spec.width)[:2]
+    lean, c = spec.eta * spec.attention * lean, spec.eta * c
+    M = on_pairs(lean, batch, len(W_V))
+    if is_sparse(batch, len(W_V)):
+        move = lambda still, other, M, lean: _add_sparse(still, other, M, lean, batch)
+    else:
+        move = lambda still, other, M, lean: still + M @ other
+    W_Q, W_K = move(W_Q, W_K, M.T, lean.swapaxes(0, 1)), move(W_K, W_Q, M, lean)
+    return Collapsed(W_Q, W_K, W_V + jnp.outer(c, b), b + spec.output_norm * (c @ W_V))
+
+
+def is_sparse(batch: Batch, words: int) -> bool:
+    """Whether so few pairs of irrelevant words meet that adding them up one by one beats a product of matrices."""
+    return (
+        WORTH * sum((stop - first) * (batch.tokens.shape[1] - k) ** 2 for first, stop, k in _groups(batch)) < words**2
+    )
+
+
+def _add_sparse(
+    still: Float[Array, "word width"],
+    other: Float[Array, "word width"],
+    M: Float[Array, "word word"],
+    lean: Float[Array, "key query sample"],
+    batch: Batch,
+) -> Float[Array, "word width"]:
+    """`still + M @ other` without the zeros of M."""
+    moved = still + sum(M[:, k, None] * other[k] for k in range(3))
+    rows, words = [], []
+    for first, stop, special in _groups(batch):
+        tokens, terms = batch.tokens[first:stop, special:], lean[special:, special:, first:stop]
+        near = other.at[tokens].get(mode=INSIDE)
+        rows.append(sum(terms[:, l].T[:, :, None] * near[:, l, None] for l in range(tokens.shape[1])))
+        words.append(tokens.reshape(-1))
+    rows = [x.reshape(-1, other.shape[1]) for x in rows]
+    moved = moved.at[jnp.concatenate(words)].add(jnp.concatenate(rows), mode=INSIDE)
+    return moved.at[:3].add(M[:3, 3:] @ other[3:])
+
+
+def _groups(batch: Batch) -> list[tuple[int, int, int]]:
+    """Samples with irrelevant words, which follow one another: the first, where they stop, how many words are special."""
+    special = np.array(SPECIAL)[np.asarray(batch.types)]
+    ends = lambda k: np.flatnonzero(special == k)[[0, -1]]
+    return [(int(first), int(last) + 1, k) for k in (3, 2, 1) if k < batch.tokens.shape[1] for first, last in [ends(k)]]
 
 
 def velocity(weights: Weights, a: Float[Array, " neuron"], batch: Batch, spec: Spec) -> Weights:

@@ -7,7 +7,8 @@ $$c(\mu) = \sum_i \omega_i g_i y_i \sum_l \sum_{h: x_h = \mu} p_{h|l}, \qquad
   M[\nu, \mu] = \frac{1}{\sqrt m} \sum_i \omega_i g_i y_i \sum_{l: x_l = \mu} \sum_{h: x_h = \nu}
   p_{h|l} (G(\nu) - \bar G_l),$$
 
-where the share $\omega_i$ of a sample is $1/n$. The sums run over positions, so words may repeat.
+where the share $\omega_i$ of a sample is $1/n$. The sums run over positions, so words may repeat. Arrays over positions have
+the samples last, where the vector units of a CPU want the long axis.
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
+from jaxtyping import Array, Float, Int
 
 from .data import Batch
+
+INSIDE: Any = "promise_in_bounds"  # words are numbers below the size of the vocabulary
 
 
 class Forces(NamedTuple):
@@ -30,27 +34,44 @@ class Forces(NamedTuple):
     g: Float[Array, " sample"]
 
 
-def attention(S: Float[Array, "word word"], batch: Batch, width: Any) -> Float[Array, "sample key query"]:
+def attention(S: Float[Array, "word word"], batch: Batch, width: Any) -> Float[Array, "key query sample"]:
     """$p_{h|l}$: the weight on key position h for query position l."""
-    scores = S[batch.tokens[:, :, None], batch.tokens[:, None, :]]
-    return jax.nn.softmax(scores / width**0.5, axis=1)
+    scores = S.reshape(-1).at[_pairs(batch, len(S))].get(mode=INSIDE)
+    return jax.nn.softmax(scores / width**0.5, axis=0)
 
 
 def outputs(
     G: Float[Array, " word"], S: Float[Array, "word word"], batch: Batch, width: Any
 ) -> Float[Array, " sample"]:
     """$F_i$, summed over the queries."""
-    return jnp.einsum("ihl,ih->i", attention(S, batch, width), G[batch.tokens])
+    return (attention(S, batch, width) * G[batch.tokens.T][:, None]).sum(axis=(0, 1))
 
 
 def forces(G: Float[Array, " word"], S: Float[Array, "word word"], batch: Batch, width: Any) -> Forces:
     """Both forces on all words."""
-    p, values = attention(S, batch, width), G[batch.tokens]
-    mean = jnp.einsum("ihl,ih->il", p, values)
-    F = mean.sum(axis=1)
+    c, lean, F, g = by_position(G, S, batch, width)
+    return Forces(c, on_pairs(lean, batch, len(G)), F, g)
+
+
+def by_position(
+    G: Float[Array, " word"], S: Float[Array, "word word"], batch: Batch, width: Any
+) -> tuple[Float[Array, " word"], Float[Array, "key query sample"], Float[Array, " sample"], Float[Array, " sample"]]:
+    """$c$, the terms of $M$ before they are added up over equal pairs of words, $F$ and $g$."""
+    p, values = attention(S, batch, width), G.at[batch.tokens.T].get(mode=INSIDE)
+    mean = (p * values[:, None]).sum(axis=0)
+    F = mean.sum(axis=0)
     g = jax.nn.sigmoid(-batch.labels * F)
     pull = batch.shares * batch.labels * g
-    c = jnp.zeros_like(G).at[batch.tokens].add(pull[:, None] * p.sum(axis=2))
-    lean = pull[:, None, None] * p * (values[:, :, None] - mean[:, None, :]) / width**0.5
-    M = jnp.zeros_like(S).at[batch.tokens[:, :, None], batch.tokens[:, None, :]].add(lean)
-    return Forces(c, M, F, g)
+    c = jnp.zeros_like(G).at[batch.tokens.T].add(pull * p.sum(axis=1), mode=INSIDE)
+    return c, pull / width**0.5 * p * (values[:, None] - mean), F, g
+
+
+def on_pairs(lean: Float[Array, "key query sample"], batch: Batch, words: int) -> Float[Array, "word word"]:
+    """$M$: the terms added up over equal pairs of words."""
+    return jnp.zeros(words**2).at[_pairs(batch, words)].add(lean, mode=INSIDE).reshape(words, words)
+
+
+def _pairs(batch: Batch, words: int) -> Int[Array | np.ndarray, "key query sample"]:
+    """Where in a flat matrix over pairs of words each pair of positions stands."""
+    tokens = batch.tokens.T
+    return tokens[:, None] * words + tokens[None]

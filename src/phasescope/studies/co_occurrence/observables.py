@@ -92,8 +92,9 @@ def measure_grams(state: Grams, begin: Grams, batch: Batch, spec: Spec, **more: 
     c, M, F, g = forces(state.G, state.S, batch, spec.width)
     speed = rates(state, c, spec.attention * M, norm)
     p, p_begin = attention(state.S, batch, spec.width), attention(begin.S, batch, spec.width)
-    irrelevant = jnp.where(batch.tokens >= 3, state.G[batch.tokens], 0.0)
-    random = jnp.abs(jnp.einsum("ihl,ih->i", p, irrelevant))
+    words = batch.tokens.T
+    irrelevant = jnp.where(words >= 3, state.G[words], 0.0)
+    random = jnp.abs((p * irrelevant[:, None]).sum(axis=(0, 1)))
     count = np.bincount(np.asarray(batch.types), minlength=4)
     over = lambda x: jnp.zeros(4).at[batch.types].add(x)
     margin = jnp.asarray(batch.labels) * F

@@ -10,6 +10,7 @@ TYPES = ("both", "first", "second", "neither")  # which of the two target words 
 LABELS = (1.0, -1.0, -1.0, -1.0)
 SPECIAL = (3, 2, 2, 1)  # special words in a sample of each type
 SHARES = (1 / 2, 1 / 6, 1 / 6, 1 / 6)
+TOLERANCES = {"fine": 1e-9, "coarse": 1e-6}  # relative errors of one step of a flow
 
 
 class Spec(ps.Spec):
@@ -40,6 +41,9 @@ class Spec(ps.Spec):
     steps: int = ps.field(30_000, doc="steps of descent", at_least=1, traced=True)
     horizon: float | None = ps.field(
         None, doc="end of flows, counted by the clock; by default where descent ends", above=0
+    )
+    accuracy: str = ps.field(
+        "fine", choices=tuple(TOLERANCES), doc="of flows: a relative error of 1e-9 a step, or 1e-6, enough for pictures"
     )
     clock: str = ps.field(
         "training", choices=("training", "natural"), doc="what `time` counts: t = eta * step, or tau = kappa t"

@@ -20,11 +20,10 @@ from . import data, descent, families, grams, model, patterns, sectors
 from .lanes import one_by_one
 from .observables import at_end, coordinates, derive, measure_grams
 from .sector_views import measure_population, measure_sectors
-from .spec import Spec
+from .spec import TOLERANCES, Spec
 from .training import RECORDS, Run, batch_of, gram_start, measure_weights, random_start, random_words
 
 FIRST = 1e-2  # first record, in natural time
-RTOL, ATOL = 1e-9, 1e-12
 
 
 def weight_flow(spec: Spec) -> ps.Plan:
@@ -114,7 +113,8 @@ def follow(spec: Spec, velocity: Callable[[Any, Spec], Any], large: bool = True)
 
     def flow(spec: Spec) -> ps.Dynamics:
         field = lambda run: jax.tree.map(lambda v: v / spec.kappa, velocity(run, spec))
-        return ps.flow(field, rtol=RTOL, atol=ATOL, kappa=1.0, where=lambda run: run.moving)
+        rtol = TOLERANCES[spec.accuracy]
+        return ps.flow(field, rtol=rtol, atol=1e-3 * rtol, kappa=1.0, where=lambda run: run.moving)
 
     dynamics = one_by_one(flow, spec) if large else flow(spec)
     return (ps.Stage("training", dynamics, ps.log_times(spec.end, RECORDS, first=FIRST), unit=spec.tick),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -13,6 +14,7 @@ import phasescope as ps
 from . import data, descent, grams, model
 from .forces import forces
 from .invariants import invariants, sizes, violation
+from .lanes import steps_one_by_one
 from .observables import Observed, at_end, coordinates, derive, measure_grams
 from .spec import Spec
 
@@ -37,11 +39,10 @@ def weights(spec: Spec) -> ps.Plan:
         begin, tokens = random_start(spec, key)
         return Run(descent.collapse(begin, spec.dim), begin, tokens)
 
-    step = lambda run, t, key: run._replace(moving=descent.step(run.moving, batch_of(run, spec), spec))
     now = lambda run: model.Start(descent.expand(run.moving, run.begin), run.begin.a)
     return ps.Plan(
         init=init,
-        stages=(ps.Stage("training", ps.iterate(step), ps.log_times(spec.steps, RECORDS), unit=step_unit(spec)),),
+        stages=descend(spec, descent.step),
         measure=lambda run: measure_weights(now(run), run, spec),
         inspect=lambda run: at_end(grams.from_start(now(run)), grams.from_start(run.begin)),
         derive=lambda ds: derive(ds, spec),
@@ -53,15 +54,24 @@ def weights(spec: Spec) -> ps.Plan:
 def gram_descent(spec: Spec) -> ps.Plan:
     """The same descent in the Gram matrices of the words, exactly; its cost does not depend on the widths."""
     data.check(spec)
-    step = lambda run, t, key: run._replace(moving=grams.step(run.moving, batch_of(run, spec), spec))
     return ps.Plan(
         init=lambda key: gram_start(spec, key),
-        stages=(ps.Stage("training", ps.iterate(step), ps.log_times(spec.steps, RECORDS), unit=step_unit(spec)),),
+        stages=descend(spec, grams.step),
         measure=lambda run: measure_grams(run.moving, run.begin, batch_of(run, spec), spec),
         inspect=lambda run: at_end(run.moving, run.begin),
         derive=lambda ds: derive(ds, spec),
         coords=coordinates(spec.dim),
     )
+
+
+def descend(spec: Spec, step: Callable[[Any, data.Batch, Spec], Any]) -> tuple[ps.Stage, ...]:
+    """One stage of descent; `step(run.moving, samples, spec)` is one step."""
+
+    def steps(spec: Spec) -> ps.Dynamics:
+        return ps.iterate(lambda run, t, key: run._replace(moving=step(run.moving, batch_of(run, spec), spec)))
+
+    times = ps.log_times(spec.steps, RECORDS)
+    return (ps.Stage("training", steps_one_by_one(steps, spec), times, unit=step_unit(spec)),)
 
 
 def random_start(spec: Spec, key: Array) -> tuple[model.Start, Array | None]:

@@ -7,7 +7,7 @@ import numpy as np
 import phasescope as ps
 from phasescope.evidence import Runs
 
-from ..theory import gram, orthogonal, six_families
+from ..theory import gram, orthogonal, population, six_families
 from ..training import weights
 
 WIDTHS = (128, 256, 512, 1024, 2048, 4096)
@@ -72,6 +72,10 @@ test_runs = tuple(lazy(n, L, float(np.exp(40.0))) for n, L in ((48, 4), (24, 5),
 ratio_runs = (lazy(48, 4), lazy(600, 5), lazy(6000, 5))
 coefficient_runs = tuple(lazy(n, 5) for n in (24, 60, 90))
 threshold_runs = tuple(lazy(n, L, TO_S_80) for n, L in ((12, 5), (18, 5), (24, 5), (60, 20), (66, 20)))
+# All samples there are, of five words from vocabularies of 8, 64 and a million.
+population_runs = tuple(
+    ps.runs(population, **{**LAZY, "length": 5, "dim": d, "at": [0.0, *log_times(0.1, 1e8, 5)]}) for d in (8, 64, 10**6)
+)
 # The sizes of the experiment with a Kaiming start and ever smaller output weights, |a|^2 = 256 ... 1e-6.
 NORMS = (256.0, 16.0, 1.0, 1 / 16, 1 / 256, 1e-3, 1e-4, 1e-5, 1e-6)
 relevance = ps.sweeps(
