@@ -48,6 +48,49 @@ sharper = last(
     "S5 half as sharp",
 )
 
+one_blind = every(
+    lambda ds: ds.assign(attention_answer=ds.attention_answer.where(ds.seed != 2, 0.0)),
+    "seed 2 never looks at its answer",
+)
+no_band = every(
+    lambda ds: ds.assign(
+        attention_answer=xr.zeros_like(ds.attention_answer),
+        attention_predicate=xr.full_like(ds.attention_predicate, 0.95),
+    ),
+    "no second band",
+)
+
+
+def _at_size(size: int, name: str, factor: float) -> Change:
+    """S5 is changed on sets of one size only."""
+    change = lambda ds: ds.assign({name: ds[name].where(ds.dataset != size, factor * ds[name])})
+    return last(change, f"{name}*{factor:g} on {size:,} chains")
+
+
+def _short_at(size: int) -> Change:
+    """S5 hardly gets beyond length 10 on sets of this size."""
+    ends = lambda ds: ds.accuracy.where((ds.dataset != size) | (ds.length <= 10), 0.2 * ds.accuracy)
+    return last(lambda ds: ds.assign(accuracy=ends(ds)), f"S5 ends at 10 on {size:,} chains")
+
+
+def _same_fit(ds: xr.Dataset) -> xr.Dataset:
+    return ds.assign(test_loss=ds.loss)
+
+
+def _stage_undone(ds: xr.Dataset) -> xr.Dataset:
+    """The last stage forgets what lies beyond its length."""
+    return ds.assign(accuracy=ds.accuracy.where((ds.time < ds.time[-1]) | (ds.length < 80), ds.accuracy - 0.1))
+
+
+def _nothing_learned(ds: xr.Dataset) -> xr.Dataset:
+    """Every stage ends as the first did."""
+    return ds.assign(accuracy=ds.accuracy.sel(time=8000).broadcast_like(ds.accuracy).transpose(*ds.accuracy.dims))
+
+
+def _control_short(ds: xr.Dataset) -> xr.Dataset:
+    return ds.assign(accuracy=ds.accuracy.where(ds.length <= 10, 0.3 * ds.accuracy))
+
+
 predicate, answer = "attention_predicate", "attention_answer"
 
 DECODER_EXAMPLES: dict[str, list[Change]] = {
@@ -62,10 +105,31 @@ DECODER_EXAMPLES: dict[str, list[Change]] = {
     "F6-length": [backwards(predicate, "length"), one_seed_lost(predicate), flipped(predicate), equal],
     "F7-cyclic": [_falling(answer, 0.0), swapped(answer, predicate), lost(answer)],
     "F7-symmetric": [_falling(answer, 0.5), scaled(answer, 0.01), lost(answer)],
+    "F1a-sets-small": [reordered, spread(0.6), one_seed_lost("accuracy"), shifted("loss", 0.1), lost("loss")],
+    "F1a-sets-picture": [reordered, weak, spread(0.6), one_seed_lost("accuracy"), _at_size(50_000, "accuracy", 0.5)],
+    "F1a-sets-half-octave": [reordered, spread(0.6), one_seed_lost("accuracy"), lost("accuracy")],
+    "F1a-sets-large": [reordered, weak, spread(0.6), one_seed_lost("accuracy"), _at_size(500_000, "accuracy", 0.5)],
+    "F1a-sets-overfits": [
+        last(_same_fit, "no gap"), backwards("test_loss", "dataset"), scaled("test_loss", 0.1), scaled("test_loss", 10.0),
+        shifted("loss", 0.1), lost("test_loss"),
+    ],
+    "sets-attention-small": [reordered, one_seed_lost(answer), scaled(predicate, 3.0), lost(predicate)],
+    "sets-attention-picture": [reordered, one_seed_lost(answer), scaled(predicate, 3.0), lost(predicate)],
+    "F1b": [
+        backwards("accuracy", "time"), last(_stage_undone, "the last stage undone"), last(_nothing_learned, "nothing gained"),
+        scaled("accuracy", 0.5), spread(0.6), one_seed_lost("accuracy"), lost("accuracy"),
+    ],
+    "F1b-control": [reordered, weak, spread(0.6), one_seed_lost("accuracy"), lost("accuracy")],
+    "F2-residual": [one_seed_lost(answer), shifted(answer, 0.05), scaled(predicate, 0.5), lost(predicate)],
+    "F2-optional": [one_blind, no_band, reordered, shifted(answer, 0.1), scaled("accuracy", 0.9), lost(answer)],
 }  # fmt: skip
 DECODER_REPAIRED: dict[str, Change] = {
     "F1a": better,
     "separation-decoder": sharper,
     "F6-symmetric": _falling(predicate, 0.4),
     "F7-symmetric": _falling(answer, 0.0),
+    "F1a-sets-half-octave": _short_at(50_000),
+    "sets-attention-picture": _at_size(50_000, predicate, 0.5),
+    "F1b-control": last(_control_short, "the control ends at 10"),
+    "F2-residual": no_band,
 }

@@ -6,7 +6,15 @@ import scipy.stats
 import xarray as xr
 
 import phasescope as ps
-from phasescope.studies.state_tracking.claims.comparing import ahead, concentration, fall_within, reach
+from phasescope.studies.state_tracking.claims.comparing import (
+    ahead,
+    concentration,
+    ends_of_stages,
+    fall_within,
+    moves_right,
+    own_answer,
+    reach,
+)
 
 HOLDS, FAILS, UNDECIDED = ps.Outcome.HOLDS, ps.Outcome.FAILS, ps.Outcome.UNDECIDED
 
@@ -70,3 +78,28 @@ def test_a_band_of_hardly_any_attention_is_no_band():
 
 def test_concentration_adds_both_clauses():
     np.testing.assert_allclose(concentration(banded(lambda place: 0.4 + 0 * place), 20), 0.8)
+
+
+def staged(*curves):
+    """A run of two seeds whose stages, of two records each, end with these accuracies at lengths 5, 10, 20 and 40."""
+    rows = np.repeat(np.array(curves, float), 2, axis=0)
+    rows[::2] = 0.5
+    names = " ".join(f"stage_{k}" for k in range(len(curves)))
+    stage = ("time", np.repeat(np.arange(len(curves)), 2), {"flag_meanings": names})
+    accuracy = (("seed", "time", "length"), np.stack([rows, rows]))
+    return xr.Dataset({"accuracy": accuracy}, {"time": np.arange(len(rows)), "stage": stage, "length": [5, 10, 20, 40]})
+
+
+def test_a_stage_ends_with_its_last_record():
+    run = staged([1, 0.8, 0.2, 0], [1, 0.9, 0.6, 0.1])
+    np.testing.assert_allclose([end.accuracy.isel(seed=0, length=2) for end in ends_of_stages(run)], [0.2, 0.6])
+
+
+def test_only_twice_the_length_of_a_stage_and_beyond_must_not_fall():
+    assert moves_right(staged([1, 0.8, 0.2, 0], [0.7, 0.5, 0.2, 0.1])).outcome is HOLDS
+    assert moves_right(staged([1, 0.8, 0.2, 0.1], [1, 0.9, 0.6, 0.07])).outcome is FAILS
+    assert moves_right(staged([1, 0.8, 0.2, 0], [1, 1, 0.6, 0.3], [1, 1, 0.3, 0.3])).outcome is HOLDS
+
+
+def test_the_own_answer_is_looked_at_over_the_steps_of_the_training_length():
+    np.testing.assert_allclose(own_answer(banded(lambda place: 0.5 * (1 - place))), 0.25)

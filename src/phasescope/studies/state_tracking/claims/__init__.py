@@ -4,6 +4,9 @@ from phasescope.claims import Claim
 
 from . import attention, features, recursion
 from .decoder import decoder_claims
+from .residual import residual_claims
+from .self_training import self_training_claims
+from .training_sets import set_claims
 
 
 def _of(module) -> tuple[Claim, ...]:
@@ -11,4 +14,4 @@ def _of(module) -> tuple[Claim, ...]:
 
 
 theory_claims = (*_of(features), *_of(attention), *_of(recursion))
-claims = (*theory_claims, *decoder_claims)
+claims = (*theory_claims, *decoder_claims, *set_claims, *self_training_claims, *residual_claims)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import scipy.stats
 import xarray as xr
 
 import phasescope as ps
+
+from ....observables import stage_names
 
 
 def reach(accuracy: xr.DataArray) -> xr.DataArray:
@@ -61,3 +65,24 @@ def fall_within(run: xr.Dataset, band: str, lo: float, hi: float, length: int = 
     falls = xr.DataArray(-slope * (length - 1) / start)
     share = ps.within(here, 0.1, 0.6, f"attention on the right {band}")
     return ps.within(falls, lo, hi, f"relative fall at length {length}") & share
+
+
+def own_answer(run: xr.Dataset) -> xr.DataArray:
+    """Attention of answers on themselves at the training length and the end of training, mean over heads and steps."""
+    length = int(run.length[0])
+    return run.attention_answer.isel(time=-1).sel(length=length).isel(step=slice(length)).mean("step", skipna=False)
+
+
+def ends_of_stages(run: xr.Dataset) -> list[xr.Dataset]:
+    """The last record of every stage."""
+    return [ps.in_stage(run, name).isel(time=-1) for name in stage_names(run)]
+
+
+def moves_right(run: xr.Dataset, slack: float = 0.02) -> ps.Verdict:
+    """After each later stage, accuracy at twice its length and beyond is what it was before, or more."""
+    found = []
+    for k, (before, after) in enumerate(itertools.pairwise(ends_of_stages(run)), 1):
+        far = run.length >= min(2 ** (k + 1) * int(run.length[0]), int(run.length[-1]))
+        gain = (after.accuracy - before.accuracy).mean("seed", skipna=False).isel(length=np.flatnonzero(far))
+        found.append(ps.within(gain, -slack, 1.0, f"gain of stage {k} at twice its length and beyond"))
+    return ps.all_of(found)

@@ -45,17 +45,5 @@ stages = {
     for arm in (self_training, control)
 }
 
-
-# The same at a size that a laptop runs in minutes, on S4, which is learned faster than S5.
-small_stages = {
-    f"small_{arm.__name__}_S4": ps.recorded(
-        ps.sweeps(
-            arm, seeds=SEEDS, lanes=SEEDS, group="S4", layer_norm=True, variables=81, hidden=128, batch=64, eta=2e-3,
-            steps=2000, stages=2, stage_steps=300, records=1,
-        ),
-        FOLDER / f"small_{arm.__name__}_S4.zip",
-    )
-    for arm in (self_training, control)
-}  # fmt: skip
 # In the order of their importance, should the machine be lost half-way.
-PIECES = norm | fixed | plain | residual | stages | small_stages
+PIECES = norm | fixed | plain | residual | stages

@@ -10,13 +10,14 @@ import xarray as xr
 
 from phasescope.figures import PALETTE
 
-COLORS = {"C6": PALETTE[0], "S5": PALETTE[1], "S4": PALETTE[2]}
+COLORS = {"C6": PALETTE[0], "S5": PALETTE[1]}
 
 
-def over_lengths(axes: Any, accuracy: xr.DataArray, label: str, color: Any, **style: Any) -> None:
-    """Mean over seeds with the range of all of them; the length on a log axis with its own ticks."""
+def over_lengths(axes: Any, accuracy: xr.DataArray, label: str, color: Any, band: Any = None, **style: Any) -> None:
+    """Mean over seeds with the range of all of them, or a band given; the length on a log axis with its own ticks."""
     mean, lengths = accuracy.mean("seed"), accuracy.length.values
-    axes.fill_between(lengths, accuracy.min("seed"), accuracy.max("seed"), color=color, alpha=0.13, lw=0)
+    low, high = (accuracy.min("seed"), accuracy.max("seed")) if band is None else band
+    axes.fill_between(lengths, low, high, color=color, alpha=0.13, lw=0)
     axes.plot(lengths, mean, "o-", ms=3, color=color, label=label, **style)
     length_axis(axes, lengths)
     axes.set(ylim=(-0.03, 1.03))
