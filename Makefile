@@ -30,7 +30,7 @@ catalogue: $(VENV)/.installed-dev
 	$(BIN)/python -m phasescope.catalogue
 
 bench: $(VENV)/.installed-bench
-	for study in $(STUDIES); do $(BIN)/python benchmarks/$$study.py || exit 1; done
+	for name in startup $(STUDIES); do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

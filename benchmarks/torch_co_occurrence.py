@@ -1,9 +1,11 @@
 """The base of the ratios: full-batch gradient descent of the study `co_occurrence` in eager PyTorch, float64.
 
-Three ways to write the same step. `layers` is the model as printed: one-hot words through three linear maps, attention,
-then the MLP on every position. `lookup` does not multiply by one-hot words and sums over the queries before the MLP, as
-a careful author would. `scores` uses two facts of the theory as well: the read-out a^T W comes first, and all scores of a
-run are entries of one d x d matrix.
+Written from the paper's equations, with all of W: `layers` is the model as printed, one-hot words through three linear
+maps, attention, then the MLP on every position; `one_hot` sums over the queries before the MLP, which is linear;
+`lookup` does that and looks words up instead of multiplying. The faster of the last two is the base.
+
+With what the reduction knows: `read_out` is `lookup` with a^T W formed first, so that the MLP is one vector;
+`scores` also takes all scores of a step from one d x d matrix.
 """
 
 from __future__ import annotations
@@ -12,9 +14,11 @@ import time
 
 import numpy as np
 import torch
-from torch.nn.functional import logsigmoid, one_hot
+from torch.nn.functional import embedding, logsigmoid, one_hot
 
-STYLES = ("layers", "lookup", "scores")
+PRINTED = ("layers", "one_hot", "lookup")
+REDUCED = ("read_out", "scores")
+STYLES = (*PRINTED, *REDUCED)
 
 
 class Loop:
@@ -36,11 +40,24 @@ class Loop:
         p = torch.softmax(q @ k.transpose(1, 2) / self.root, dim=2)  # sample, query, key
         return ((p @ v @ W.T) @ self.a).sum(1)
 
+    def one_hot(self):
+        W_Q, W_K, W_V, W = self.parameters
+        q, k, v = self.X @ W_Q.T, self.X @ W_K.T, self.X @ W_V.T
+        return (self._attend(q, k)[:, None] @ v)[:, 0] @ W.T @ self.a
+
     def lookup(self):
         W_Q, W_K, W_V, W = self.parameters
-        q, k, v = (w.T[self.tokens] for w in (W_Q, W_K, W_V))
-        p = torch.softmax(q @ k.transpose(1, 2) / self.root, dim=2)
-        return (torch.einsum("iqk,ikm->im", p, v) @ W.T) @ self.a
+        q, k, v = (embedding(self.tokens, w.T) for w in (W_Q, W_K, W_V))
+        return (self._attend(q, k)[:, None] @ v)[:, 0] @ W.T @ self.a
+
+    def read_out(self):
+        W_Q, W_K, W_V, W = self.parameters
+        q, k = (embedding(self.tokens, w.T) for w in (W_Q, W_K))
+        return (self._attend(q, k) * ((self.a @ W) @ W_V)[self.tokens]).sum(1)
+
+    def _attend(self, q, k):
+        """The weight on each key, summed over the queries."""
+        return torch.softmax(q @ k.transpose(1, 2) / self.root, dim=2).sum(1)
 
     def scores(self):
         W_Q, W_K, W_V, W = self.parameters

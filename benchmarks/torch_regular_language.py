@@ -1,7 +1,7 @@
 """The eager PyTorch loop that the speeds are measured against, in the styles a competent researcher would write it.
 
 `lookup` reads W and u at the entries of the one-hot vectors; `matmul` multiplies with the one-hot vectors; `einsum`
-does so the way the paper prints the model. They are the same numbers; the fastest one is the base of all ratios.
+does so the way the paper prints the model, and is the base of the thresholds. They are the same numbers.
 """
 
 from __future__ import annotations
