@@ -26,9 +26,8 @@ PRINTED = "einsum"  # the model as the paper prints it: the loop that the thresh
 def engine_job(arm: str, steps: int = STEPS, columns: dict[str, Sequence[float]] | None = None, **changes: Any):
     """What `phasescope run` would execute, recorded at 100 log-spaced steps."""
     from phasescope.engine import Job
-    from phasescope.study import find
+    from phasescope.studies.regular_language import study
 
-    study = find("regular_language")
     spec = study.specify(None, steps=steps, **changes)
     return Job(study.arm(arm), spec, columns=columns or {}, at=tuple(map(float, record_steps(steps))))
 

@@ -15,7 +15,7 @@ from phasescope.claims import Claim, Regime
 from phasescope.evidence import Request, Runs
 from phasescope.figures import Figure
 from phasescope.gathering import Evidence
-from phasescope.running import lab
+from phasescope.running import Lab, lab
 from phasescope.study import Study
 from phasescope.testing import constant_like, noise_like
 from phasescope.verdict import Outcome
@@ -23,6 +23,14 @@ from phasescope.verdict import Outcome
 from .spoiling import Change, cut_short
 
 HOLDS = Outcome.HOLDS
+
+
+def kept() -> Lab:
+    """A lab whose store all files of tests share, so that none runs again what another has run.
+
+    It lasts as long as the session, or longer if PHASESCOPE_STORE names a place.
+    """
+    return lab(os.environ.get("PHASESCOPE_STORE") or Path(os.environ["XDG_CACHE_HOME"]) / "store", progress=False)
 
 
 def outcome(claim: Claim, evidence: Sequence[xr.Dataset]) -> Outcome:
@@ -50,8 +58,7 @@ class ClaimContract:
     @classmethod
     def gathered(cls):
         """The evidence of a regime, made once."""
-        place = os.environ.get("PHASESCOPE_STORE") or False
-        evidence, known = Evidence(cls.study, lab(place, progress=False)), {}
+        evidence, known = Evidence(cls.study, kept()), {}
 
         def get(regime: Regime) -> list[xr.Dataset]:
             for asked in regime.evidence:
@@ -141,10 +148,9 @@ class VerdictContract:
 
     @pytest.fixture(scope="class")
     @classmethod
-    def evidence(cls, tmp_path_factory: pytest.TempPathFactory):
-        """What the claims look at: gathered once, and kept between sessions if PHASESCOPE_STORE names a store."""
-        folder = Path(os.environ.get("PHASESCOPE_STORE") or tmp_path_factory.mktemp("store"))
-        return Evidence(cls.study, lab(folder, progress=False))
+    def evidence(cls):
+        """What the claims look at, gathered once."""
+        return Evidence(cls.study, kept())
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         rows = chosen_claims(self.study, None, None)

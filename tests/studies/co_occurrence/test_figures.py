@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from phasescope.gathering import Evidence
-from phasescope.running import lab
 from phasescope.studies.co_occurrence import study
 from phasescope.studies.co_occurrence.closed_forms import late_time
 
-from ..contract import FigureContract
+from ..contract import FigureContract, kept
 from .stand_ins import stand_in
 
 FIGURES = {figure.id: figure for figure in study.figures}
@@ -17,7 +16,7 @@ FIGURES = {figure.id: figure for figure in study.figures}
 @pytest.fixture(scope="module")
 def drawn():
     """A figure, drawn once for all tests."""
-    evidence, known, canvases = Evidence(study, lab(False, progress=False)), {}, {}
+    evidence, known, canvases = Evidence(study, kept()), {}, {}
 
     def draw(id):
         if id not in canvases:

@@ -5,13 +5,12 @@ import pytest
 
 from phasescope.evidence import Sized, Sweeps
 from phasescope.gathering import Evidence
-from phasescope.running import lab
 from phasescope.studies.lazy_to_rich import study
 from phasescope.studies.lazy_to_rich.claims import claims
 from phasescope.studies.lazy_to_rich.claims import requests as ask
 from phasescope.studies.lazy_to_rich.phases import phase_times
 
-from ..contract import FigureContract
+from ..contract import FigureContract, kept
 from .stand_ins import grid, stand_in
 
 FIGURES = {figure.id: figure for figure in study.figures}
@@ -20,7 +19,7 @@ FIGURES = {figure.id: figure for figure in study.figures}
 @pytest.fixture(scope="module")
 def get():
     """A request's dataset, or a cheaper one; each is made once for all tests."""
-    evidence, known = Evidence(study, lab(False, progress=False)), {}
+    evidence, known = Evidence(study, kept()), {}
 
     def found(request):
         if request not in known:

@@ -9,7 +9,6 @@ import xarray as xr
 
 import phasescope as ps
 from phasescope.gathering import Evidence
-from phasescope.running import lab
 from phasescope.studies.regular_language import study
 from phasescope.studies.regular_language.claims import claims
 from phasescope.studies.regular_language.claims import requests as ask
@@ -20,7 +19,7 @@ from phasescope.studies.regular_language.phases import onset, spec_of
 from phasescope.studies.regular_language.spec import Spec
 from phasescope.studies.regular_language.training import symmetric
 
-from ..contract import FigureContract
+from ..contract import FigureContract, kept
 
 FIGURES = {figure.id: figure for figure in study.figures}
 PAPER = {"figure_2": 576, "figure_3": 671, "figure_4": 3171, "figure_5": 5994, "figure_6": 597}  # with their t_2
@@ -30,9 +29,9 @@ SMALL_SWEEP = ps.sweeps(
 
 
 @pytest.fixture(scope="module")
-def get(tmp_path_factory):
+def get():
     """A request's dataset; each is run once for all tests."""
-    evidence = Evidence(study, lab(tmp_path_factory.mktemp("store"), progress=False))
+    evidence = Evidence(study, kept())
     return lambda request: evidence.get(request)[0]
 
 

@@ -5,14 +5,13 @@ import pytest
 import xarray as xr
 
 from phasescope.gathering import Evidence
-from phasescope.running import lab
 from phasescope.studies.scan_and_snap import study
 from phasescope.studies.scan_and_snap.claims import claims
 from phasescope.studies.scan_and_snap.claims import requests as ask
 from phasescope.studies.scan_and_snap.claims.experiments import RELEASED
 from phasescope.studies.scan_and_snap.figures.panels import BLUE, ORANGE
 
-from ..contract import FigureContract
+from ..contract import FigureContract, kept
 from .stand_ins import stand_in
 
 FIGURES = {figure.id: figure for figure in study.figures}
@@ -40,9 +39,9 @@ def syn_small(times=range(101)) -> xr.Dataset:
 
 
 @pytest.fixture(scope="module")
-def get(tmp_path_factory):
+def get():
     """A request's dataset or its stand-in; each is made once for all tests."""
-    evidence, known = Evidence(study, lab(tmp_path_factory.mktemp("store"), progress=False)), {}
+    evidence, known = Evidence(study, kept()), {}
 
     def get(request):
         if request not in known:

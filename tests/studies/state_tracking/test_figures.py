@@ -8,11 +8,10 @@ import xarray as xr
 
 from phasescope.evidence import Runs, Sized
 from phasescope.gathering import Evidence
-from phasescope.running import lab
 from phasescope.studies.state_tracking import study
 from phasescope.studies.state_tracking.figures.attention import attention_map
 
-from ..contract import FigureContract
+from ..contract import FigureContract, kept
 from .stand_ins import stand_in
 
 FIGURES = {figure.id: figure for figure in study.figures}
@@ -29,9 +28,9 @@ def small(request, evidence):
 
 
 @pytest.fixture(scope="class")
-def drawn(tmp_path_factory):
+def drawn():
     """From a figure's id to its drawing."""
-    evidence, known = Evidence(study, lab(tmp_path_factory.mktemp("store"), progress=False)), {}
+    evidence, known = Evidence(study, kept()), {}
 
     def draw(id):
         if id not in known:

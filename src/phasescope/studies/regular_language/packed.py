@@ -1,10 +1,11 @@
-r"""The descent of `reduction` for a block of short runs: the same numbers, without those that do not exist.
+r"""The descent of `reduction` for short runs, one or a block: the same numbers, without those that do not exist.
 
-Of the $N^2$ entries of `State.M` less than half are scores of a key: those with $\ell \le L$, $\ell \ne c_L$. For a
-block of runs at small $N$ the exponentials of the others, and their masks, are a third of the time. So the block is
-packed once, advanced, and unpacked: the scores of length 2, then those of length 3, and so on, follow each other on one
-axis, and each length is a static slice of it. Length 1 has no scores; it only adds $\omega^+_1 \sigma(-v_1)$ to
-$\dot v_1$. Packing moves numbers and changes none, so a path does not depend on where it was cut.
+Of the $N^2$ entries of `State.M` less than half are scores of a key: those with $\ell \le L$, $\ell \ne c_L$. At
+small $N$ the exponentials of the others, and their masks, are a third of the time. So the state (a block of one, if it
+is a single run) is packed once, advanced, and unpacked: the scores of length 2, then those of length 3, and so on,
+follow each other on one axis, and each length is a static slice of it. Length 1 has no scores; it only adds
+$\omega^+_1 \sigma(-v_1)$ to $\dot v_1$. Packing moves numbers and changes none, so a path does not depend on where it
+was cut.
 
 The mathematics, and the guard against large scores, are those of `reduction.velocity`.
 """
@@ -39,9 +40,11 @@ class descent(dynamics.Dynamics):
 
     def advance(self, state: dynamics.State, t0: Array, t1: Array, key: Array) -> dynamics.State:
         dense, numbers = state.params, (self.pivots, self.eta, self.lam, self.k)
-        if dense.v.ndim == 2 and 2 <= len(self.pivots) <= LONGEST:
+        if dense.v.ndim <= 2 and 2 <= len(self.pivots) <= LONGEST:
+            block = dense if dense.v.ndim == 2 else jax.tree.map(lambda x: x[..., None], dense)
             update = lambda t, packed: step(packed, *numbers, alpha=self.alpha)
-            params = unpack(jax.lax.fori_loop(t0, t1, update, pack(dense, self.pivots)), dense, self.pivots)
+            moved = unpack(jax.lax.fori_loop(t0, t1, update, pack(block, self.pivots)), block, self.pivots)
+            params = moved if dense.v.ndim == 2 else jax.tree.map(lambda x: x[..., 0], moved)
         else:
             update = lambda t, dense: reduction.step(dense, *numbers, alpha=self.alpha)
             params = jax.lax.fori_loop(t0, t1, update, dense)
