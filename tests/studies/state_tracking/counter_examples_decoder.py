@@ -73,6 +73,22 @@ def _short_at(size: int) -> Change:
     return last(lambda ds: ds.assign(accuracy=ends(ds)), f"S5 ends at 10 on {size:,} chains")
 
 
+def _nobody_from(size: float) -> Change:
+    """From embeddings of this size nobody gets beyond length 10."""
+    ends = lambda ds: ds.accuracy.where((ds.embedding_scale != size) | (ds.length <= 10), 0.0)
+    return every(lambda ds: ds.assign(accuracy=ends(ds)), f"nobody beyond 10 from size {size:g}")
+
+
+def the_start_does_nothing(evidence: list[xr.Dataset]) -> list[xr.Dataset]:
+    """Smaller embeddings reach what full ones do."""
+    pairs = zip(evidence[:2], evidence[2:], strict=True)
+    return [ds.assign(accuracy=full.accuracy.broadcast_like(ds.accuracy)) for ds, full in pairs] + evidence[2:]
+
+
+def _short_starts(ds: xr.Dataset) -> xr.Dataset:
+    return ds.assign(accuracy=ds.accuracy.where(ds.length <= 10, 0.1 * ds.accuracy))
+
+
 def _same_fit(ds: xr.Dataset) -> xr.Dataset:
     return ds.assign(test_loss=ds.loss)
 
@@ -120,6 +136,12 @@ DECODER_EXAMPLES: dict[str, list[Change]] = {
         scaled("accuracy", 0.5), spread(0.6), one_seed_lost("accuracy"), lost("accuracy"),
     ],
     "F1b-control": [reordered, weak, spread(0.6), one_seed_lost("accuracy"), lost("accuracy")],
+    "F1a-start": [
+        the_start_does_nothing, weak, spread(0.6), one_seed_lost("accuracy"), lost("accuracy"),
+    ],
+    "F1a-start-contrast": [
+        reordered, spread(0.6), one_seed_lost("accuracy"), _nobody_from(0.2), _nobody_from(0.5), lost("accuracy"),
+    ],
     "F2-residual": [one_seed_lost(answer), shifted(answer, 0.05), scaled(predicate, 0.5), lost(predicate)],
     "F2-optional": [one_blind, no_band, reordered, shifted(answer, 0.1), scaled("accuracy", 0.9), lost(answer)],
 }  # fmt: skip
@@ -130,6 +152,7 @@ DECODER_REPAIRED: dict[str, Change] = {
     "F7-symmetric": _falling(answer, 0.0),
     "F1a-sets-half-octave": _short_at(50_000),
     "sets-attention-picture": _at_size(50_000, predicate, 0.5),
+    "F1a-start-contrast": last(_short_starts, "S5 ends at 10"),
     "F1b-control": last(_control_short, "the control ends at 10"),
     "F2-residual": no_band,
 }

@@ -72,8 +72,8 @@ class Embedded(eqx.Module):
     plain_answers: Float[Array, "*batch step width"]  # what a residual stream would add
 
 
-def initial(key: PRNGKeyArray, shape: Shape, dtype: Any = jnp.float32) -> Decoder:
-    """Unit-variance embeddings, matrices with variance 1 / (inputs), no biases."""
+def initial(key: PRNGKeyArray, shape: Shape, dtype: Any = jnp.float32, size: Float[Array, ""] | float = 1.0) -> Decoder:
+    """Embeddings of this size (standard deviation), matrices with variance 1 / (inputs), no biases."""
     if shape.width % shape.heads:
         raise ValueError(f"width={shape.width} cannot be cut into {shape.heads} heads.")
     D, H, F, d = shape.width, shape.heads, shape.hidden, shape.tokens.size
@@ -88,6 +88,7 @@ def initial(key: PRNGKeyArray, shape: Shape, dtype: Any = jnp.float32) -> Decode
         name: part.reshape(sizes[name]) / np.sqrt(inputs[name]).astype(dtype)
         for name, part in zip(sizes, parts, strict=True)
     }
+    drawn["embedding"] *= jnp.asarray(size, dtype)
     norm = Norm(jnp.ones(D, dtype), jnp.zeros(D, dtype))
     return Decoder(
         **drawn, up_bias=jnp.zeros(F, dtype), down_bias=jnp.zeros(D, dtype), read_bias=jnp.zeros((SLOTS, d), dtype),

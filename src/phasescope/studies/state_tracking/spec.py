@@ -63,6 +63,7 @@ class Spec(ps.Spec):
     heads: int = ps.field(2, symbol="H", doc="decoder: attention heads", at_least=1)
     residual: bool = ps.field(False, doc="decoder: add the stream around attention and feed-forward layer")
     layer_norm: bool = ps.field(False, doc="decoder: normalise before attention, feed-forward layer and heads")
+    embedding_scale: float = ps.field(1.0, doc="decoder: size of its embeddings at the start", above=0)
     batch: int = ps.field(128, doc="decoder: chains in a batch", at_least=1)
     dataset: int = ps.field(
         0, doc="decoder: chains of a fixed training set; 0 for fresh ones at every update", at_least=0, traced=True

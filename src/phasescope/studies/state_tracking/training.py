@@ -67,7 +67,7 @@ def shape_of(spec: Spec) -> Shape:
 def _plan(spec: Spec, *stages: ps.Stage) -> ps.Plan:
     def begin(key: Array) -> State:
         weights, data = jr.split(key)
-        net = network.initial(weights, shape_of(spec), jnp.dtype(spec.precision))
+        net = network.initial(weights, shape_of(spec), jnp.dtype(spec.precision), spec.embedding_scale)
         return State(Learner(net, data), Memory(data))
 
     return ps.Plan(

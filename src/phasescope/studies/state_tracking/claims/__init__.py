@@ -6,6 +6,7 @@ from . import attention, features, recursion
 from .decoder import decoder_claims
 from .residual import residual_claims
 from .self_training import self_training_claims
+from .starts import start_claims
 from .training_sets import set_claims
 
 
@@ -14,4 +15,4 @@ def _of(module) -> tuple[Claim, ...]:
 
 
 theory_claims = (*_of(features), *_of(attention), *_of(recursion))
-claims = (*theory_claims, *decoder_claims, *set_claims, *self_training_claims, *residual_claims)
+claims = (*theory_claims, *decoder_claims, *set_claims, *self_training_claims, *residual_claims, *start_claims)

@@ -1,7 +1,8 @@
 """Evidence of the decoder at full size: five seeds a row, computed on one GPU and recorded (see `recording.py`).
 
 All have 200 variables, width 256, 1024 hidden neurons, batches of 256, Adam at 1e-4 and 500 test chains a length.
-`plain` has neither residual stream nor layer normalisation, `norm` only the latter, `residual` both.
+`plain` has neither residual stream nor layer normalisation, `norm` only the latter, `residual` both. `starts` is `plain`
+with smaller embeddings at the start.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ FOLDER = Path(__file__).parent.parent / "recorded"
 GROUPS = ("C6", "S5")
 SETS = (2_000, 10_000, 50_000, 500_000)
 VARIANTS = {"norm": {"layer_norm": True}, "plain": {}, "residual": {"layer_norm": True, "residual": True}}
+STARTS = (0.2, 0.5)
 SEEDS = 5
 
 
@@ -44,6 +46,10 @@ stages = {
     )
     for arm in (self_training, control)
 }
+starts = {
+    f"starts_{group}": _kept(f"starts_{group}", decoder, SEEDS * len(STARTS), group=group, embedding_scale=list(STARTS))
+    for group in GROUPS
+}
 
 # In the order of their importance, should the machine be lost half-way.
-PIECES = norm | fixed | plain | residual | stages
+PIECES = norm | fixed | plain | residual | stages | starts
