@@ -64,24 +64,20 @@ def run(
 
     Example: phasescope run regular_language symmetric lam=10 steps=10000 --at 600,1000
     """
+    from .axes import axis
     from .listing import show_run
     from .running import job_for, lab, obtain
     from .spec import parse
 
     chosen = _study(study)
     job = job_for(
-        chosen, arm, preset, seed, _axis(at, "--at") if at else None, parse(chosen.specify(preset), fields or [])
+        chosen, arm, preset, seed, axis(at, "--at") if at else None, parse(chosen.specify(preset), fields or [])
     )
     ds, id = obtain(chosen, job, lab(store, None))
     final = ds.isel(time=-1)
     scalars = {k: float(v) for k, v in final.data_vars.items() if v.ndim == 0}
-    summary = {
-        "id": id,
-        "folder": ds.attrs["folder"],
-        "status": ds.attrs["status"],
-        "time": float(final.time),
-        "final": scalars,
-    }
+    kept = {name: ds.attrs[name] for name in ("folder", "status")}
+    summary = {"id": id, **kept, "time": float(final.time), "final": scalars}
     _print_json(summary) if as_json else show_run(summary, ds)
 
 
@@ -107,14 +103,15 @@ def sweep(
 
     Example: phasescope sweep regular_language symmetric lam=2:200:64:log max_length=6,12 --dry-run
     """
+    from .axes import axes, axis
     from .listing import show_bill, show_sweep
     from .running import lab
     from .sweeping import bill, lay_out, sweep_in
 
     chosen = _study(study)
     place = lab(store, None)
-    values = _axes(chosen.specify(preset), fields or [])
-    layout = lay_out(chosen, chosen.arm(arm), preset, seeds, _axis(at, "--at") if at else None, width, values)
+    values = axes(chosen.specify(preset), fields or [])
+    layout = lay_out(chosen, chosen.arm(arm), preset, seeds, axis(at, "--at") if at else None, width, values)
     costs = bill(chosen, chosen.arm(arm), layout, place.store)
     if dry_run:
         _print_json(costs) if as_json else show_bill(costs)
@@ -282,44 +279,6 @@ def _studies(names: list[str] | None) -> list[Any]:
         except StudyNotFound as error:
             warnings.warn(f"{error} It is left out.", stacklevel=1)
     return chosen
-
-
-def _axes(spec: Any, words: list[str]) -> dict[str, Any]:
-    """`field=a,b,c` and `field=lo:hi:n[:log]` are axes, `field=value` is one value."""
-    from .spec import parse_value
-
-    values: dict[str, Any] = {}
-    for word in words:
-        name, equals, text = word.partition("=")
-        if not equals:
-            raise SpecError(f'"{word}" is not of the form field=value, field=a,b,c or field=lo:hi:n[:log].')
-        if ":" in text:
-            values[name] = [parse_value(spec, name, _number(x)) for x in _axis(text, name)]
-        elif "," in text:
-            values[name] = [parse_value(spec, name, x) for x in text.split(",") if x]
-        else:
-            values[name] = parse_value(spec, name, text)
-    return values
-
-
-def _axis(text: str, name: str) -> list[float]:
-    """Numbers from `a,b,c` or `lo:hi:n[:log]`."""
-    import numpy as np
-
-    try:
-        if ":" not in text:
-            return [float(x) for x in text.split(",") if x]
-        low, high, count, *log = text.split(":")
-        if log not in ([], ["log"]):
-            raise ValueError(text)
-        spaced = np.geomspace if log else np.linspace
-        return [float(x) for x in spaced(float(low), float(high), int(count))]
-    except ValueError:
-        raise SpecError(f"{name}={text} is neither numbers a,b,c nor a range lo:hi:n or lo:hi:n:log.") from None
-
-
-def _number(x: float) -> str:
-    return str(int(x)) if x.is_integer() else repr(x)
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from typing import Any
 
@@ -13,7 +14,7 @@ from .engine import PRNG
 
 
 def describe_machine() -> dict[str, Any]:
-    """Versions, device, precision and generator."""
+    """Versions, device, precision, generator and the compiler's switches."""
     import diffrax
     import equinox
     import optax
@@ -27,4 +28,5 @@ def describe_machine() -> dict[str, Any]:
         },
         "device": f"{device.platform}: {device.device_kind}", "machine": platform.machine(), "precision": "float64",
         "matmul": "highest", "prng": PRNG, "threefry_partitionable": partitionable,
+        "XLA_FLAGS": os.environ.get("XLA_FLAGS", ""),
     }  # fmt: skip

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import inspect
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import jax
 import numpy as np
@@ -171,12 +171,16 @@ def _carried_out(study: Study) -> Iterator[str]:
 
 def noise_like(ds: xr.Dataset, seed: int = 0) -> xr.Dataset:
     """White noise in the shape of a dataset: evidence on which no claim may hold."""
-    generator = np.random.default_rng(seed)
-    draw = lambda v: v.copy(data=generator.standard_normal(v.shape)) if np.issubdtype(v.dtype, np.floating) else v
-    return ds.map(draw, keep_attrs=True)
+    return _filled(ds, np.random.default_rng(seed).standard_normal)
 
 
 def constant_like(ds: xr.Dataset, value: float = 1.0) -> xr.Dataset:
     """A constant in the shape of a dataset: evidence on which no claim about change may hold."""
-    fill = lambda v: v.copy(data=np.full(v.shape, value)) if np.issubdtype(v.dtype, np.floating) else v
-    return ds.map(fill, keep_attrs=True)
+    return _filled(ds, lambda shape: np.full(shape, value))
+
+
+def _filled(ds: xr.Dataset, fill: Callable[[tuple[int, ...]], np.ndarray]) -> xr.Dataset:
+    """Other floats in their place; whole numbers and names stay."""
+    variables = {name: ds.variables[name] for name in ds.data_vars}
+    floats = lambda v: np.issubdtype(v.dtype, np.floating)
+    return ds.copy(data={name: fill(v.shape) if floats(v) else v.values for name, v in variables.items()})

@@ -15,6 +15,7 @@ import typer.main
 
 import phasescope as ps
 from phasescope import cli
+from phasescope.axes import axes
 from phasescope.store import Store
 
 MINE = '''
@@ -264,7 +265,7 @@ def test_a_dry_run_of_a_sweep_runs_nothing(phasescope, mine, store):
 
 def test_a_range_is_evenly_spaced_in_the_way_it_says(mine):
     spec = ps.find(str(mine)).spec
-    values = cli._axes(spec, ["start=1e-2:1:3:log", "steps=2:8:4"])
+    values = axes(spec, ["start=1e-2:1:3:log", "steps=2:8:4"])
     np.testing.assert_allclose([*values["start"], *values["steps"]], [0.01, 0.1, 1.0, 2, 4, 6, 8], rtol=1e-12)
 
 

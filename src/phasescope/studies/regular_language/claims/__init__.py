@@ -1,5 +1,13 @@
 """One function per theorem, lemma and figure statement, in the order of the paper."""
 
+from .chain_of_thought import (
+    chain_of_thought_alone_cannot_be_trained,
+    even_pairs_prepare_the_chain_of_thought,
+    gradient_of_the_chain_of_thought_vanishes,
+    teacher_forced_model_thinks_at_any_length,
+    teacher_forced_model_thinks_freely,
+    zero_is_a_strict_saddle,
+)
 from .experiments import (
     even_pairs_model_computes_parity,
     figure_2_is_reproduced,
@@ -30,23 +38,17 @@ from .ours import (
     weak_margins_follow_the_closed_form,
 )
 from .parity import (
-    chain_of_thought_alone_cannot_be_trained,
     differing_pivot_gains_score,
     differing_pivot_gains_score_at_the_base_length,
-    even_pairs_prepare_the_chain_of_thought,
     first_key_leads_in_longer_strings,
-    gradient_of_the_chain_of_thought_vanishes,
     matching_pivot_loses_score,
     parity_loss_falls_below_the_printed_bound,
     parity_loss_falls_like_one_over_t,
     parity_outputs_are_separable,
     parity_reduces_like_even_pairs,
     parity_turns_to_the_max_margin_direction,
-    teacher_forced_model_thinks_at_any_length,
-    teacher_forced_model_thinks_freely,
     the_margin_of_parity_is_quadratically_small,
     token_scores_start_as_in_even_pairs,
-    zero_is_a_strict_saddle,
 )
 from .phase_1 import (
     attention_leaves_uniformity,
