@@ -92,7 +92,7 @@ def how_far_a_chain_is_followed(table, weak_3, weak_4, weak_6, strong_3, strong_
     left.axvline(float(table.predicted), ls="--", lw=1, color="0.35")
     left.annotate("$L^*$", (float(table.predicted) + 0.4, 0.9), color="0.35", fontsize=8)
     left.set(xlabel="chain length $L$", ylabel="probability", ylim=(-0.03, 1.08))
-    left.legend(fontsize=7, loc="upper right")
+    left.legend(fontsize=7, loc="lower left")
     runs = {"S3": weak_3, "S4": weak_4, "C6": weak_6, "S3 ": strong_3, "S4 ": strong_4}
     colors = {"S3": PALETTE[0], "S4": PALETTE[1], "C6": PALETTE[2]}
     for label, run in runs.items():
