@@ -67,4 +67,4 @@ def spectrum(arm: str, spec: Spec, w: float) -> np.ndarray:
     cross = h_star * float(here.slope_X) - h * float(here.slope_S)
     bend = h * h_star * bend_X - 0.5 * h**2 * bend_S
     flow = [[kappa * (drive + 2 * c * bend), kappa * w * cross], [2 * w * cross, -float(here.kernel_S)]]
-    return np.linalg.eigvals(np.array(flow)).real
+    return np.real(np.linalg.eigvals(np.array(flow)))

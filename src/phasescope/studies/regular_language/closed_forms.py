@@ -98,7 +98,7 @@ def growth_rate(pivots: Pivots, alpha: Float[np.ndarray, " length"], lam: float,
     r"""How fast the saddle at zero is left, per $\tau$; at $k = 1/\lambda$, minus the lowest Hessian eigenvalue."""
     H, B = linearisation(pivots, alpha)
     flow = np.block([[-H, B / lam], [2 * k * B.T, np.zeros_like(H)]])
-    return float(np.max(np.linalg.eigvals(flow).real))
+    return float(np.max(np.real(np.linalg.eigvals(flow))))
 
 
 class TheoremSetting(NamedTuple):
