@@ -11,7 +11,7 @@ import xarray as xr
 from phasescope.evidence import Request, Runs, Sweeps, Tables
 from phasescope.gathering import Evidence
 from phasescope.studies.regular_language import study
-from phasescope.studies.regular_language.claims import ours, parity, requests
+from phasescope.studies.regular_language.claims import chain_of_thought, ours, requests
 from phasescope.studies.regular_language.training import symmetric
 
 
@@ -19,7 +19,7 @@ def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
     """The evidence asked for, or something cheaper of the same kind."""
     real = lambda other: evidence.get(other)[0]
     if isinstance(request, Tables):
-        return _saddle() if request.function is parity.saddle else real(request)
+        return _saddle() if request.function is chain_of_thought.saddle else real(request)
     if isinstance(request, Sweeps):
         return _sweep(request, real)
     arm = request.arm.__name__
