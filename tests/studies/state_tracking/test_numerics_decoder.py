@@ -1,7 +1,9 @@
 """The decoder against the same model written plainly, and its gradient against differences."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
+import jax.random as jr
 import numpy as np
 import optax
 import pytest
@@ -142,3 +144,12 @@ def test_loss_and_gradient_are_those_of_torch():
 
 
 FIELDS = ("embedding", "query", "key", "value", "out", "up", "up_bias", "down", "down_bias", "read", "read_bias")
+
+
+def test_the_size_at_the_start_is_that_of_the_embeddings_and_of_nothing_else():
+    shape = small().shape
+    full, less = (network.initial(jr.key(0), shape, jnp.float64, size) for size in (1.0, 0.25))
+    np.testing.assert_array_equal(less.embedding, 0.25 * full.embedding)
+    same = lambda net: jax.tree.leaves(eqx.tree_at(lambda n: n.embedding, net, None))
+    for a, b in zip(same(less), same(full), strict=True):
+        np.testing.assert_array_equal(a, b)

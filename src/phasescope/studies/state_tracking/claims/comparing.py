@@ -28,8 +28,8 @@ def ahead(a: xr.DataArray, b: xr.DataArray, what: str, by: float = 0.0) -> ps.Ve
     required, x, y = f"above {by:g}, with all of its 95% interval", a.values.ravel(), b.values.ravel()
     if min(x.size, y.size) < 2 or not np.isfinite([*x, *y]).all():
         return ps.undecided(f"{what}: fewer than two seeds, or a seed without a number", required)
-    difference = float(x.mean() - y.mean())
-    low, high = difference - (half := _half_width(x, y)), difference + half
+    difference, half = float(x.mean() - y.mean()), _half_width(x, y)
+    low, high = difference - half, difference + half
     outcome = ps.Outcome.HOLDS if low > by else ps.Outcome.FAILS if high < by else ps.Outcome.UNDECIDED
     words = f"{what}: {x.mean():.3f} - {y.mean():.3f} = {difference:+.3f} [{low:+.3f}, {high:+.3f}], {x.size} seeds"
     return ps.Verdict(outcome, words, required, "", difference)
