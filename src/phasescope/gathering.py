@@ -10,6 +10,7 @@ from typing import Self
 import jax
 import xarray as xr
 
+from .deriving import warn_of_underived
 from .engine import Job
 from .evidence import Recorded, Request, Runs, Sized, Sweeps, Tables
 from .recording import read
@@ -81,6 +82,7 @@ class Evidence:
             return request.function(**dict(request.arguments)), ()
         if isinstance(request, Runs):
             ds, id = obtain(self.study, self._job(request), self.lab, throw=False)  # what diverged is evidence too
+            warn_of_underived(f"{self.study.name}.{request.arm.__name__}", ds)
             return ds, (id,) if id else ()
         ds, ids = sweep_in(self.study, request.arm, self._layout(request), self.lab)
         return ds, tuple(dict.fromkeys(filter(None, ids)))

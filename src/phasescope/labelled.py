@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import contextlib
+import threading
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,34 @@ SAME = 1e-9
 
 class Misaligned(ValueError):
     """Two arrays share an axis but not its coordinates, so their entries do not belong together."""
+
+
+class _Joins:
+    """How many are computing under exact joins just now, and what xarray's setting was before the first of them."""
+
+    lock = threading.Lock()
+    count = 0
+    before = "inner"
+
+
+@contextlib.contextmanager
+def exact_joins() -> Iterator[None]:
+    """Inside, arithmetic between datasets whose coordinates differ is an error: no record drops out in silence.
+
+    xarray has one setting for the process. Threads may be inside at once: the last to leave restores the setting.
+    """
+    with _Joins.lock:
+        if _Joins.count == 0:
+            _Joins.before = xr.get_options()["arithmetic_join"]
+            xr.set_options(arithmetic_join="exact")
+        _Joins.count += 1
+    try:
+        yield
+    finally:
+        with _Joins.lock:
+            _Joins.count -= 1
+            if _Joins.count == 0:
+                xr.set_options(arithmetic_join=_Joins.before)
 
 
 def aligned(*arrays: Any) -> list[xr.DataArray]:

@@ -6,12 +6,13 @@ import contextlib
 import dataclasses
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import xarray as xr
 
+from .deriving import WHY, is_underived
 from .divergence import divergence, first_bad
 from .engine import Chunk, Job, Position, execute
 from .errors import PlanError, SpecError
@@ -94,34 +95,53 @@ def obtain(
 ) -> tuple[xr.Dataset, str]:
     """The dataset of a job and the id of its run: from the store if it is there, else executed.
 
-    A single run that left the finite numbers is an error, unless `throw` is False; a lane that did is data.
+    A single run that left the finite numbers, or from which nothing could be derived, is an error, unless `throw` is
+    False; a lane that did is data.
     """
     who = identity(study, job, width)
     if lab.store is None:
-        ds, id = assemble(study, job, _fresh(study, job, lab, None, label), width), ""
+        ds, id = assemble(study, job, _fresh(study, job, lab, None, label)[0], width), ""
         ds = ds.assign_attrs(id=f"{who.study}/{who.arm}/{who.digest}")
     else:
         entry = lab.store.find(who)
         if entry is None:
             with lab.store.draft(who) as draft:
-                entry = draft.finished or _execute_into(study, job, lab, draft, label, width)
+                entry = draft.finished or _execute_into(study, job, lab, draft, label, width, throw)
         ds, id = lab.store.load(entry), entry.id
         ds = ds.assign_attrs(id=id, folder=str(entry.folder), status=entry.status)
     if throw and not job.lanes and ds.attrs["status"] == "diverged":
         raise divergence(study, job, ds)
+    if throw and not job.lanes and is_underived(ds):
+        raise underived(study, job, ds)
     return ds, id
 
 
-def _execute_into(study: Study, job: Job, lab: Lab, draft: Draft, label: str, width: int) -> Entry:
+def underived(study: Study, job: Job, ds: xr.Dataset) -> PlanError:
+    """The error of a run that is sound but for what its plan derives, with what was recorded as its `dataset`."""
+    error = PlanError(
+        f"{study.name}.{job.arm.__name__}: the run went to its end, but the plan's `derive` raised {ds.attrs[WHY]}; "
+        "what it recorded is the error's `dataset`. Repair `derive`."
+    )
+    error.dataset = ds  # type: ignore[attr-defined]
+    return error
+
+
+def _execute_into(study: Study, job: Job, lab: Lab, draft: Draft, label: str, width: int, throw: bool) -> Entry:
     began = time.time()
-    part = _fresh(study, job, lab, draft, label)
+    part, save = _fresh(study, job, lab, draft, label)
     ds = assemble(study, job, part, width)
+    if throw and not job.lanes and is_underived(ds) and ds.attrs["status"] != "diverged":
+        save()  # not a finished run: the next call begins where this one ended, and derives again
+        raise underived(study, job, ds)
     manifest = describe_machine() | {"seconds": round(time.time() - began, 3), "work": total_work(job.plan())}
     return draft.finish(ds, manifest | {"status": ds.attrs["status"]}, snapshots_of(job, part))
 
 
-def _fresh(study: Study, job: Job, lab: Lab, draft: Draft | None, label: str) -> Part:
-    """Execute the job, saving as it goes; a stop leaves a checkpoint from which the next call continues."""
+def _fresh(study: Study, job: Job, lab: Lab, draft: Draft | None, label: str) -> tuple[Part, Callable[[], None]]:
+    """Execute the job, saving as it goes; a stop leaves a checkpoint from which the next call continues.
+
+    Returns the records, and a function that saves the end of the run as one more checkpoint.
+    """
     resumed = draft.resume() if draft else None
     position = Position(**resumed.position) if resumed else Position()
     start = (position, resumed.leaves) if resumed else None
@@ -155,7 +175,7 @@ def _fresh(study: Study, job: Job, lab: Lab, draft: Draft | None, label: str) ->
             if time.monotonic() - saved_at > lab.save_every:
                 save()
                 saved_at = time.monotonic()
-    return join([*parts, *unsaved[1]]) | exact
+    return join([*parts, *unsaved[1]]) | exact, save
 
 
 @contextlib.contextmanager

@@ -29,8 +29,10 @@ def record_times(stage: Stage, times: np.ndarray, offset: float, at: Sequence[fl
     """
     if at is None or not times.size:
         return times
-    local = (np.asarray(sorted(at), float) - offset) / float(stage.unit)
-    local = local[(local > 0) & (local < times[-1])]
+    asked = np.asarray(sorted(at), float)
+    later = asked > offset * (1 + 1e-12)  # what lies within rounding of a stage's start or end is recorded there
+    local = (asked[later] - offset) / float(stage.unit)
+    local = local[local < times[-1] * (1 - 1e-12)]
     if stage.dynamics.divisible:
         if (abs(local - np.round(local)) > 1e-6).any():
             raise PlanError(f'stage "{stage.name}" counts steps: it cannot be recorded between two of them.')

@@ -11,7 +11,7 @@ import dataclasses
 import itertools
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ import jax.random as jr
 import numpy as np
 import xarray as xr
 
+from .deriving import UNDERIVED, is_underived, warn_of_underived
 from .discovery import installed
 from .engine import PRNG, Job, exact_numbers
 from .errors import PlanError, SpecError
@@ -162,7 +163,9 @@ def sweep_in(
     work = lambda task: obtain(study, task.job(study, arm), lab, task.width, label, throw=False)
     with lab.meter(f"{study.name}.{arm.__name__} sweep", len(layout.tasks)) as tick:
         done = [_ticked(tick, result) for result in _map(work, layout.tasks, lab, executor)]
-    return fold(layout, [ds for ds, _ in done]), [id for _, id in done]
+    ds = fold(layout, [ds for ds, _ in done])
+    warn_of_underived(f"{study.name}.{arm.__name__}", ds)
+    return ds, [id for _, id in done]
 
 
 def _map(work: Any, tasks: Sequence[Task], lab: Lab, executor: futures.Executor | None) -> Iterable[Any]:
@@ -239,11 +242,39 @@ def _concatenate(parts: Sequence[xr.Dataset], along: str | xr.Variable) -> xr.Da
 
     combine_by_coords cannot align sweeps that change a shape; concatenation axis by axis can.
     """
-    bare = [ds.drop_vars("stage").reset_coords("diverged_at") for ds in parts]
+    parts = _alike(parts)
+    marks = ["diverged_at", UNDERIVED] if is_underived(parts[0]) else ["diverged_at"]
+    bare = [ds.drop_vars("stage").reset_coords(marks) for ds in parts]
     ds = xr.concat(bare, along, join="outer", data_vars="minimal" if isinstance(along, str) else "all",
                    coords="minimal", compat="override", combine_attrs="drop_conflicts")  # fmt: skip
     stage = _stages(parts, along)
-    return ds.set_coords("diverged_at").assign_coords(stage=stage.assign_attrs(parts[0]["stage"].attrs))
+    return ds.set_coords(marks).assign_coords(stage=stage.assign_attrs(parts[0]["stage"].attrs))
+
+
+def _alike(parts: Sequence[xr.Dataset]) -> Sequence[xr.Dataset]:
+    """The parts with the same variables: where nothing could be derived, NaN stands for what the others have."""
+    if not any(map(is_underived, parts)):
+        return parts
+    full: dict[Hashable, xr.DataArray] = {}
+    for ds in parts:
+        full = dict(ds.data_vars) | full
+    return [_completed(ds, full) for ds in parts]
+
+
+def _completed(ds: xr.Dataset, full: Mapping[Hashable, xr.DataArray]) -> xr.Dataset:
+    """The dataset with NaN for the variables of `full` that it lacks, over its own coordinates where it has them."""
+    lacking = {}
+    for name, model in full.items():
+        if name not in ds:
+            coords = {d: ds[d] if d in ds.coords else model[d] for d in model.dims if d in model.coords}
+            sizes = {d: ds.sizes.get(d, model.sizes[d]) for d in model.dims}
+            empty = np.full(tuple(sizes.values()), np.nan)
+            lacking[name] = xr.DataArray(empty, coords, list(sizes), attrs=model.attrs)
+    ds = ds.assign(lacking)
+    if not is_underived(ds):
+        marks = xr.zeros_like(ds["diverged_at"], bool).reset_coords(drop=True)
+        ds = ds.assign_coords({UNDERIVED: marks})
+    return ds
 
 
 def _stages(parts: Sequence[xr.Dataset], along: str | xr.Variable) -> xr.DataArray:

@@ -3,6 +3,7 @@ import pytest
 import quadprog
 from scipy.optimize import minimize
 
+import phasescope as ps
 from phasescope.studies.regular_language import closed_forms, data, margin, reduction
 
 
@@ -97,3 +98,33 @@ def test_lengths_without_weight_give_no_rows(parity):
     attention = np.asarray(reduction.attention(reduction.zeros(6), parity, 2.0))
     assert len(margin.margin_rows(attention, parity)) == 11
     assert len(margin.margin_rows(attention, parity, data.length_weights(6, first=4))) == 6
+
+
+@pytest.mark.parametrize(
+    ("arm", "field", "good", "near", "bad"),
+    [
+        ("symmetric", "eta", 0.1, 0.1000001, 1e300),
+        ("exhaustive", "eta", 0.1, 0.1000001, 1e300),
+        ("frozen", "lam", 2.0, 2.000001, 1e-308),
+        ("log_flow", "lam", 2.0, 2.000001, 1e-308),
+    ],
+)
+def test_a_lane_that_leaves_the_finite_numbers_does_not_touch_its_neighbour(arm, field, good, near, bad):
+    sweep = lambda other: ps.sweep("regular_language", arm, preset="tiny", store=False, **{field: [good, other]})
+    ill, well = sweep(bad), sweep(near)
+    kept = ill.sel({field: good})
+    for name, values in well.sel({field: good}).data_vars.items():
+        assert kept[name].values.tobytes() == values.values.tobytes(), name
+    assert np.isnan(ill.sel({field: bad}).margin_norm).all()
+
+
+def test_rows_that_are_no_numbers_have_no_margin():
+    rows = np.array([[1.0, np.nan], [0.5, -1.0]])
+    found = margin.max_margin(rows)
+    assert np.isnan(found.v).all()
+    assert not found.reliable
+
+
+def test_scores_that_are_no_numbers_have_no_margin():
+    found = margin.max_margin_of_scores(np.full((2, 2), np.inf), np.ones((2, 2)), np.array([1, 1]), 2.0)
+    assert np.isnan(found.v).all()

@@ -57,6 +57,8 @@ def max_margin(rows: Float[np.ndarray, "row position"]) -> Margin:
     residual of the best $z \ge 0$ for $E = [A^\top; h^\top]$. With $h = 1$ the last entry is $1/(1 + \|v^*\|^2)$, lost
     to rounding for a norm above $10^7$; so $h$ is lowered until $\|x\| \approx 1$.
     """
+    if not np.isfinite(rows).all():
+        return _nothing(rows.shape[1])
     best, h = _nothing(rows.shape[1]), 1.0
     for _ in range(12):
         x, z = _least_distance(rows, h)
@@ -83,6 +85,8 @@ def max_margin_of_scores(
     alpha: Float[np.ndarray, " length"] | None = None,
 ) -> Margin:
     """The same from the scores of the attention, in decimal arithmetic: for huge norms, and lengths up to 64 or so."""
+    if not (np.isfinite(b).all() and np.isfinite(M).all() and np.isfinite(lam)):
+        return _nothing(M.shape[1])
     with localcontext(prec=digits):
         exact = np.vectorize(Decimal, otypes=[object])
         E, B = exact(M) / Decimal(lam), exact(b) / Decimal(lam)

@@ -131,7 +131,10 @@ def _margin(ds: xr.Dataset, start: xr.Dataset, spec: Spec) -> dict[str, xr.DataA
     """The max-margin read-out for the attention at the end of phase 1; nan where it cannot be certified."""
 
     def solve(match, differ, p, q, others, lam):
-        found = max_margin(margin_rows(np.stack([match, differ]), spec.pivots, spec.weights))
+        rows = margin_rows(np.stack([match, differ]), spec.pivots, spec.weights)
+        if not np.isfinite(rows).all():  # a run that left the finite numbers
+            return np.full(rows.shape[1], np.nan)
+        found = max_margin(rows)
         if not found.reliable and spec.size <= DECIMALS_UP_TO:
             found = max_margin_of_scores(np.stack([p, q]), others, spec.pivots, float(lam), alpha=spec.weights)
         return found.v if found.reliable else np.full_like(found.v, np.nan)

@@ -1,0 +1,140 @@
+"""Times asked for come back as asked, and the times of a run are numbers that one can type."""
+
+from __future__ import annotations
+
+import numpy as np
+import optax
+import pytest
+import toys
+
+import phasescope as ps
+from phasescope.engine import Job
+from phasescope.errors import RunDiverged
+from phasescope.records import labels
+from phasescope.schedule import record_times
+
+SEVENTHS = [k / 7 for k in range(1, 8)]
+
+
+def tenths(spec):
+    """Descent whose steps are 0.1 of time each."""
+    return toys.plan(spec, ps.descent(toys.loss, optax.sgd(0.1)), ps.linear_times(spec.steps), unit=0.1)
+
+
+def sevenths(spec):
+    """Descent whose steps are 1/7 of time each."""
+    return toys.plan(spec, ps.descent(toys.loss, optax.sgd(1 / 7)), ps.linear_times(spec.steps), unit=1 / 7)
+
+
+def smooth(spec):
+    """The flow of the same descent."""
+    return toys.plan(spec, ps.flow(lambda w: -w), ps.linear_times(1.0, 7))
+
+
+def two_stages(spec):
+    """Descent in steps of 0.7, then a flow."""
+    steps = ps.Stage("steps", ps.descent(toys.loss, optax.sgd(0.1)), ps.linear_times(3), unit=0.7)
+    return ps.Plan(
+        toys.begin(spec),
+        (steps, ps.Stage("flow", ps.flow(lambda w: -w), ps.linear_times(1.0, 10))),
+        toys.measure,
+        inspect=lambda w: toys.Counted(w.sum()),
+    )
+
+
+def doubling(spec):
+    """w <- w^2 in steps of 0.1, which from 2 leaves the finite numbers at step 10."""
+    return toys.plan(spec, ps.iterate(lambda w, t, key: w**2), ps.linear_times(spec.steps, 4), unit=0.1)
+
+
+def run(arm, **changes):
+    return ps.run(toys.study, arm, store=False, **changes)
+
+
+def bits(ds):
+    return ds.time.values.tobytes()
+
+
+# --- asked for ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arm", [tenths, toys.cubic_flow, two_stages, toys.quadratic])
+def test_times_asked_for_come_back_bit_for_bit(arm):
+    asked = {toys.quadratic: [0.0, 3.0, 7.0]}.get(arm, [0.0, 0.7, 2.1])
+    assert run(arm, at=asked).time.values.tolist() == asked
+
+
+def test_a_record_is_found_under_the_time_that_was_typed():
+    ds = run(tenths, at=[0.3, 0.7])
+    assert 3 * 0.1 != 0.3
+    np.testing.assert_allclose(ds.loss.sel(time=0.3), 0.9**6, rtol=1e-12)
+
+
+def test_a_sweep_has_the_times_asked_for():
+    ds = ps.sweep(toys.study, tenths, store=False, start=[1.0, 2.0, 3.0], width=[1, 2], at=[0.3, 0.7], lanes=2)
+    assert ds.time.values.tolist() == [0.3, 0.7]
+
+
+def test_times_from_the_store_are_those_asked_for(store):
+    times = [ps.run(toys.study, tenths, at=[0.3, 0.7]).time.values.tolist() for _ in range(2)]
+    assert times == [[0.3, 0.7]] * 2
+
+
+def test_arms_asked_for_the_same_times_have_the_same_coordinates():
+    assert bits(run(sevenths, steps=7, at=SEVENTHS)) == bits(run(smooth, at=SEVENTHS))
+
+
+def test_an_end_of_a_stage_that_was_asked_for_is_called_as_asked():
+    ds = run(two_stages, at=[0.7, 2.1, 2.4])
+    assert 3 * 0.7 != 2.1
+    assert ds.time.values.tolist() == [0.7, 2.1, 2.4]
+    assert ds.stage_end.values.tolist() == [2.1, 3.1]
+
+
+def test_what_is_asked_for_at_the_end_of_a_stage_is_recorded_once():
+    first, second = two_stages(toys.Spec()).stages
+    assert record_times(first, first.lay_out(), 0.0, [0.7, 2.1]).tolist() == [1, 3]
+    assert record_times(second, second.lay_out(), 3 * 0.7, [2.1, 2.4]).size == 2
+
+
+def test_a_run_that_ended_early_keeps_the_times_that_it_reached():
+    ds = run(toys.until_small, at=[5.0, 15.0, 150.0])
+    assert ds.time.values.tolist() == [5.0, 15.0]
+
+
+# --- chosen by the arm ----------------------------------------------------------------------------------------------
+
+
+def test_the_third_step_of_a_tenth_is_at_three_tenths():
+    assert run(tenths, steps=12).time.values.tolist() == [k / 10 for k in range(13)]
+
+
+def test_the_own_times_of_an_arm_may_be_asked_of_it():
+    ds = run(tenths, steps=12)
+    assert toys.same_bits(run(tenths, steps=12, at=ds.time.values), ds)
+
+
+def test_the_time_of_divergence_is_rounded_likewise():
+    ds = ps.sweep(toys.study, doubling, store=False, start=[0.5, 2.0], steps=12)
+    np.testing.assert_array_equal(ds.diverged_at, [np.nan, 1.2])
+
+
+def test_the_step_of_divergence_of_a_single_run_is_rounded_likewise():
+    with pytest.raises(RunDiverged) as error:
+        run(doubling, start=2.0, steps=12)
+    assert float(error.value.dataset.diverged_at) == 1.0
+
+
+def test_the_records_of_the_engine_keep_their_full_precision():
+    part = toys.finish(Job(tenths, toys.Spec(steps=6)))
+    assert part["time"].tolist() == [0.0, *(0.1 * k for k in range(1, 7))]
+
+
+def test_times_that_differ_in_the_sixteenth_digit_only_are_left_alone():
+    close = np.array([1.0, 1.0 + 2e-16, 2.0])
+    assert labels(close).tolist() == close.tolist()
+
+
+@pytest.mark.parametrize(("time", "label"), [(3 * 0.1, 0.3), (7 - 9e-16, 7.0), (1e300 / 3, 3.33333333333333e299)])
+def test_labels_have_fifteen_digits(time, label):
+    assert labels(np.array([time])).tolist() == [label]
