@@ -39,6 +39,7 @@ class Row:
     seconds: float
     error: bool = False
     recorded: bool = False
+    outdated: bool = False  # it rests on recorded evidence that other code of the study made
 
     @property
     def surprising(self) -> bool:
@@ -147,4 +148,5 @@ def judge(claim: Claim, regime: Regime, evidence: Evidence) -> Row:
         evidence.study.name, claim.id, claim.cites, claim.statement, regime.name, verdict.outcome.value,
         regime.expect.value, regime.because, verdict.measured, verdict.required, verdict.where, verdict.value,
         runs, reduced, round(time.perf_counter() - began, 3), error, recorded,
+        any(evidence.is_outdated(request) for request in regime.evidence),
     )  # fmt: skip

@@ -112,7 +112,7 @@ def sweep(
     place = lab(store, None)
     values = axes(chosen.specify(preset), fields or [])
     layout = lay_out(chosen, chosen.arm(arm), preset, seeds, axis(at, "--at") if at else None, width, values)
-    costs = bill(chosen, chosen.arm(arm), layout, place.store)
+    costs = bill(chosen, chosen.arm(arm), layout, place)
     if dry_run:
         _print_json(costs) if as_json else show_bill(costs)
         return

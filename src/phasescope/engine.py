@@ -10,7 +10,7 @@ import contextlib
 import dataclasses
 import time
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import equinox as eqx
 import jax
@@ -21,6 +21,7 @@ from jaxtyping import Array
 
 from .dynamics import State
 from .errors import PlanError
+from .identity.provenance import PRNG
 from .observables import Observables
 from .packing import known, unpack
 from .plan import Arm, Plan, continuous_fields, lane_fields, never, plan_of
@@ -28,9 +29,27 @@ from .programs import advance_stage_jit, begin_run, begin_run_jit, enter_stage, 
 from .schedule import check_schedule, next_budget, record_times, spans, spans_per_call
 from .spec import Spec
 
-PRNG = "threefry2x32"
 # How much work one call should do, by program, as learned in this process. It moves no digit.
 budgets: dict[Hashable, int] = {}
+
+
+@dataclasses.dataclass(frozen=True)
+class CodedArm:
+    """An arm that equals every other of the same code and the same values behind it.
+
+    A function alone would not do: what it refers to may change while the process lives, and a
+    factory makes equal functions that are not the same.
+    """
+
+    arm: Arm = dataclasses.field(compare=False)
+    code: str
+
+    @property
+    def __name__(self) -> str:
+        return self.arm.__name__
+
+    def __call__(self, spec: Spec, /) -> Plan:
+        return self.arm(spec)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +61,12 @@ class Job:
     seed: int = 0
     columns: Mapping[str, Sequence[float]] = dataclasses.field(default_factory=dict)
     at: tuple[float, ...] | None = None
+    code: str = ""  # the fingerprint of the arm, if it has one
+
+    @property
+    def program(self) -> Arm:
+        """The arm as the compiled programs know it: by its code, so that other code is compiled anew."""
+        return cast(Arm, CodedArm(self.arm, self.code)) if self.code else self.arm
 
     @property
     def lanes(self) -> int:
@@ -69,7 +94,7 @@ class Job:
         """What jobs of one compiled program have in common."""
         numbers = lane_fields(self.arm, self.spec)
         fixed = [(k, v) for k, v in self.spec.to_json().items() if k not in numbers or v is None]
-        return (self.arm, self.lanes, "seed" in self.columns, *fixed)
+        return (self.program, self.lanes, "seed" in self.columns, *fixed)
 
     def lane_spec(self, lane: int) -> Spec:
         """The plain spec of one lane."""
@@ -137,18 +162,18 @@ def _execute(job: Job, start: tuple[Position, Sequence[np.ndarray]] | None) -> I
     spec, key = job.traced_spec(), job.key()
     nobody = jnp.zeros((job.lanes,) if lanes else (), bool)
     if start is None:
-        state, *out = begin_run_jit(job.arm, lanes, spec, key)
+        state, *out = begin_run_jit(job.program, lanes, spec, key)
         position, done = Position(), nobody
         like, sound = jax.device_get(out)
         yield Chunk(position, 0, np.zeros(1), _row(like), sound[None], state, done, 0.0, sound=bool(sound.any()))
     else:
         position, (state, done) = start[0], unflatten(job, *start)
-        like = eqx.filter_eval_shape(begin_run, job.arm, lanes, spec, key)[1]
+        like = eqx.filter_eval_shape(begin_run, job.program, lanes, spec, key)[1]
     room, shape = spans_per_call(like), job.shape()
     while position.stage < len(plan.stages):
         index, stage = position.stage, plan.stages[position.stage]
         if position.local == 0:
-            state, done = enter_stage_jit(job.arm, index, lanes, spec, key, state), nobody
+            state, done = enter_stage_jit(job.program, index, lanes, spec, key, state), nobody
         own = stage.lay_out()
         times, budget = record_times(stage, own, position.offset, job.at), budgets.get((shape, index))
         if not times.size:
@@ -161,7 +186,7 @@ def _execute(job: Job, start: tuple[Position, Sequence[np.ndarray]] | None) -> I
                 asks = np.isin(stops, own)
             clock = time.perf_counter()
             state, done, out = advance_stage_jit(
-                job.arm, index, lanes, spec, key, state, done, starts, stops, shows, asks
+                job.program, index, lanes, spec, key, state, done, starts, stops, shows, asks
             )
             seen, dones, finite = jax.device_get(out)
             work = (stops - starts).sum() if stage.dynamics.divisible else (stops > starts).sum()
@@ -178,7 +203,7 @@ def _execute(job: Job, start: tuple[Position, Sequence[np.ndarray]] | None) -> I
                 position = Position(index, local, offset)
             dear = {}
             if ended and plan.inspect:
-                dear = _row(jax.device_get(inspect_state_jit(job.arm, lanes, spec, key, state)))
+                dear = _row(jax.device_get(inspect_state_jit(job.program, lanes, spec, key, state)))
             records = unpack(like, {kind: x[kept] for kind, x in seen.items()}, lanes)
             yield Chunk(
                 position, index, offset + unit * stops[kept], records, finite[kept], state, done, local - starts[0],

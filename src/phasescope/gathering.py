@@ -12,9 +12,10 @@ import xarray as xr
 
 from .deriving import warn_of_underived
 from .engine import Job
+from .errors import PhasescopeError
 from .evidence import Recorded, Request, Runs, Sized, Sweeps, Tables
-from .recording import read
-from .running import Lab, identity, job_for, obtain
+from .recording import made_by_other_code, read
+from .running import Lab, is_stored, job_for, obtain
 from .study import Study
 from .sweeping import Layout, bill, cores, lay_out, sweep_in
 
@@ -94,13 +95,23 @@ class Evidence:
         fields = dict(request.changes) | {k: list(v) for k, v in request.axes}
         return lay_out(self.study, request.arm, request.preset, request.seeds, request.at, request.lanes, fields)
 
+    def is_outdated(self, request: Request) -> bool:
+        """Whether this is recorded evidence that other code than today's has made."""
+        asked = self.plain(request)
+        if not isinstance(asked, Recorded):
+            return False
+        try:
+            ds, _ = self.get(asked)
+        except PhasescopeError:  # it is not there, and the row says so
+            return False
+        return made_by_other_code(asked, ds, type(self.study.spec))
+
     def missing(self, request: Request) -> tuple[int, int]:
         """How many runs or blocks the request needs, and how many of them the store lacks."""
-        plain, store = self.plain(request), self.lab.store
+        plain = self.plain(request)
         if isinstance(plain, Tables | Recorded):
             return 0, 0
         if isinstance(plain, Runs):
-            have = store is not None and store.find(identity(self.study, self._job(plain))) is not None
-            return 1, int(not have)
-        costs = bill(self.study, plain.arm, self._layout(plain), store)
+            return 1, int(not is_stored(self.study, self._job(plain), self.lab))
+        costs = bill(self.study, plain.arm, self._layout(plain), self.lab)
         return costs["blocks"], costs["missing"]

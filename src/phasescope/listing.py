@@ -90,7 +90,9 @@ def check_bill(
 ) -> list[dict[str, Any]]:
     """For each study: runs that its claims need, runs that the store lacks, seconds that the missing ones may take."""
     from .checking import chosen_claims, knowing
+    from .evidence import Recorded
     from .gathering import Evidence
+    from .recording import manifest_of, read
 
     rows = []
     for study in knowing(studies, claim):
@@ -99,12 +101,30 @@ def check_bill(
         need, lack = (
             (sum(x) for x in zip(*(evidence.missing(e) for e in wanted.values()), strict=True)) if wanted else (0, 0)
         )
+        again = [e for e in wanted.values() if recompute and isinstance(e, Recorded)]
         past = (
             [e.manifest.get("seconds", 0.0) for e in lab.store.entries() if e.study == study.name] if lab.store else []
         )
-        rows.append({"study": study.name, "needed": need, "missing": lack,
-                     "seconds": round(lack * sum(past) / len(past), 1) if past else None})  # fmt: skip
+        own = lack - sum(evidence.missing(e)[1] for e in again)
+        rows.append(
+            {
+                "study": study.name,
+                "needed": need,
+                "missing": lack,
+                "seconds": round(own * sum(past) / len(past), 1) if past else None,
+                "recorded": _recorded_price([manifest_of(read(e.file)) for e in again]),
+            }
+        )
     return rows
+
+
+def _recorded_price(manifests: list[dict[str, Any]]) -> dict[str, float]:
+    """Seconds that recorded evidence took, by the device it was made on."""
+    seconds: dict[str, float] = {}
+    for manifest in manifests:
+        device = str(manifest.get("device", "unknown"))
+        seconds[device] = round(seconds.get(device, 0.0) + float(manifest.get("seconds", 0.0)), 1)
+    return seconds
 
 
 def show_check_bill(rows: list[dict[str, Any]]) -> None:
@@ -112,6 +132,8 @@ def show_check_bill(rows: list[dict[str, Any]]) -> None:
     table = _table("study", "runs needed", "missing", "seconds expected")
     for row in rows:
         seconds = "unknown: nothing was run yet" if row["seconds"] is None else f"{row['seconds']:g}"
+        for device, taken in row["recorded"].items():
+            seconds += f"; recorded evidence took {taken:g} on {escape(device)}, and such a device is meant"
         table.add_row(row["study"], str(row["needed"]), str(row["missing"]), seconds)
     console.print(table)
 
@@ -140,10 +162,17 @@ def run_rows(store: Any) -> list[dict[str, Any]]:
         for e in store.entries()
     ]  # fmt: skip
     started = [
-        {"id": u.id, "status": "unfinished", "position": u.position, "folder": str(u.folder)}
+        {"id": u.id, "status": "unfinished", "position": _shown(u.position), "folder": str(u.folder)}
         for u in store.unfinished()
     ]
     return finished + started
+
+
+def _shown(position: dict[str, Any] | None) -> dict[str, Any] | None:
+    """How far a run came, without where it was made."""
+    if position is None:
+        return None
+    return {k: v for k, v in position.items() if k != "provenance"}
 
 
 def show_runs(rows: list[dict[str, Any]]) -> None:

@@ -18,18 +18,25 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from .evidence import Recorded
+    from .spec import Spec
 
 LIMIT = 2**28  # bytes of numbers that a recorded file may unpack to
 
 
-def write(evidence: Recorded, ds: xr.Dataset, **more: Any) -> None:
-    """Keep the dataset; its manifest says which machine, versions and sources it came from, and `more`."""
-    from .manifest import describe_machine
-    from .study import source_digest
+def write(evidence: Recorded, ds: xr.Dataset, spec: type[Spec], **more: Any) -> None:
+    """Keep the dataset; its manifest says which machine, versions and code it came from, and `more`.
+
+    `spec` is the Spec class of the study.
+    """
+    from .identity import fingerprint
+    from .identity.provenance import provenance
 
     asked = evidence.request
-    request = {f.name: getattr(asked, f.name) for f in dataclasses.fields(asked)} | {"arm": asked.arm.__name__}
-    manifest = describe_machine() | {"sources": source_digest(asked.arm), "request": request} | more
+    request = {f.name: getattr(asked, f.name) for f in dataclasses.fields(asked)}
+    code = fingerprint(asked.arm, spec)
+    manifest = provenance(precision=ds.attrs["precision"])
+    manifest |= {"request": request | {"arm": asked.arm.__name__}}
+    manifest |= {"model": code.model, "code": code.digest} | more
     evidence.file.parent.mkdir(parents=True, exist_ok=True)
     evidence.file.write_bytes(pack(ds.assign_attrs(manifest=json.dumps(manifest))))
 
@@ -39,3 +46,18 @@ def read(file: Path) -> xr.Dataset:
     if not file.exists():
         raise PlanError(f"{file.name} was not recorded yet: it is made where there is a GPU (see the study's README).")
     return unpack(file, file.read_bytes(), LIMIT)
+
+
+def manifest_of(ds: xr.Dataset) -> dict[str, Any]:
+    """Machine, versions, code and request of what was recorded."""
+    return json.loads(ds.attrs["manifest"])
+
+
+def made_by_other_code(evidence: Recorded, ds: xr.Dataset, spec: type[Spec]) -> bool:
+    """Whether the study's code for this arm is another than the one that was recorded."""
+    from .identity import Unidentified, fingerprint
+
+    try:
+        return manifest_of(ds).get("model") != fingerprint(evidence.request.arm, spec).model
+    except Unidentified:
+        return True

@@ -12,6 +12,7 @@ from . import __version__
 from .deriving import derived
 from .divergence import place_of_divergence
 from .engine import Chunk, Job, observed
+from .identity.provenance import precision_of
 from .observables import flag_word, to_dataset
 from .plan import lane_fields
 from .study import Study
@@ -48,9 +49,21 @@ def assemble(study: Study, job: Job, part: Part, width: int) -> xr.Dataset:
     if "diverged_at" in part:
         ds = ds.assign_attrs(diverged=place_of_divergence(job, part))
     return ds.assign_attrs(
-        study=study.name, arm=job.arm.__name__, spec=json.dumps(job.spec.to_json(), sort_keys=True), seed=job.seed,
-        width=width, status="diverged" if np.isfinite(bad).all() else "finished", phasescope=__version__,
-    )  # fmt: skip
+        study=study.name,
+        arm=job.arm.__name__,
+        spec=json.dumps(job.spec.to_json(), sort_keys=True),
+        seed=job.seed,
+        width=width,
+        precision=_precision(part),
+        status="diverged" if np.isfinite(bad).all() else "finished",
+        phasescope=__version__,
+    )
+
+
+def _precision(part: Part) -> str:
+    """The kinds of numbers that the run computed with: those of its state, or else of its records."""
+    state = [x for name, x in part.items() if name.startswith("state.")]
+    return precision_of(state or [x for name, x in part.items() if name.startswith("seen.")])
 
 
 def labels(times: np.ndarray, asked: Sequence[float] | None = None) -> np.ndarray:

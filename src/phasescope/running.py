@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,13 +18,15 @@ from .deriving import WHY, is_underived
 from .divergence import divergence, first_bad
 from .engine import Chunk, Job, Position, execute
 from .errors import PlanError, SpecError
-from .manifest import describe_machine
+from .identity import Fingerprint, Unidentified, fingerprint
+from .identity.provenance import decisive, differences, provenance
 from .plan import Arm
 from .progress import Meter, no_meter
 from .records import Part, assemble, join, part_of, snapshots_of
 from .schedule import horizon, total_work
-from .store import Draft, Entry, Identity, Store
-from .study import Study, find, source_digest
+from .spec import Spec
+from .store import Draft, Entry, Identity, Resumed, Store
+from .study import Study, find
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,6 +37,35 @@ class Lab:
     meter: Meter = no_meter
     save_every: float = 5.0
     stop: threading.Event = dataclasses.field(default_factory=threading.Event)
+    codes: dict[Any, Fingerprint | Unidentified] = dataclasses.field(default_factory=dict)
+    said: set[str] = dataclasses.field(default_factory=set)
+
+    def code(self, arm: Arm, spec: type[Spec]) -> Fingerprint:
+        """The code behind an arm, read once; says so if its files were edited after it was loaded."""
+        if (arm, spec) not in self.codes:
+            try:
+                found = self.codes[arm, spec] = fingerprint(arm, spec)
+                for file in found.edited():
+                    self.say(
+                        f"{file} was edited after it was loaded: what runs, and what is named, is the loaded code. "
+                        "Start Python anew to use the edit."
+                    )
+            except Unidentified as problem:
+                self.codes[arm, spec] = problem
+                self.say(
+                    f"{arm.__name__} runs but is not stored: {problem}. Nobody could tell its runs from those of "
+                    "another function of this name."
+                )
+        found = self.codes[arm, spec]
+        if isinstance(found, Unidentified):
+            raise found
+        return found
+
+    def say(self, message: str) -> None:
+        """Warn once."""
+        if message not in self.said:
+            self.said.add(message)
+            warnings.warn(message, stacklevel=3)
 
 
 def lab(store: str | Path | bool | None = None, progress: bool | None = None) -> Lab:
@@ -81,13 +114,30 @@ def job_for(
     return dataclasses.replace(job, at=times)
 
 
-def identity(study: Study, job: Job, width: int = 1) -> Identity:
-    """Everything that makes the digits of a run what they are."""
+def identity(study: Study, job: Job, lab: Lab, width: int = 1) -> Identity:
+    """What was asked, and the code that answers it. Raises `Unidentified` if that code has no identity."""
     lanes = {k: tuple(v) for k, v in job.columns.items()} or None
     spec = job.spec.replace(**{k: v[0] for k, v in job.columns.items() if k != "seed"})
     return Identity(
-        study.name, job.arm.__name__, spec.to_json(), job.seed, job.at, lanes, width, source_digest(job.arm)
+        study=study.name,
+        arm=job.arm.__name__,
+        spec=spec.to_json(),
+        seed=job.seed,
+        at=job.at,
+        lanes=lanes,
+        width=width,
+        source=lab.code(job.arm, type(job.spec)).digest,
     )
+
+
+def is_stored(study: Study, job: Job, lab: Lab, width: int = 1) -> bool:
+    """Whether the store has the finished run."""
+    if lab.store is None:
+        return False
+    try:
+        return lab.store.find(identity(study, job, lab, width)) is not None
+    except Unidentified:
+        return False
 
 
 def obtain(
@@ -98,17 +148,29 @@ def obtain(
     A single run that left the finite numbers, or from which nothing could be derived, is an error, unless `throw` is
     False; a lane that did is data.
     """
-    who = identity(study, job, width)
-    if lab.store is None:
-        ds, id = assemble(study, job, _fresh(study, job, lab, None, label)[0], width), ""
-        ds = ds.assign_attrs(id=f"{who.study}/{who.arm}/{who.digest}")
+    try:
+        name = identity(study, job, lab, width)
+    except Unidentified:
+        name = None
     else:
-        entry = lab.store.find(who)
+        job = dataclasses.replace(job, code=name.source)
+    if name is None or lab.store is None:
+        ds = assemble(study, job, _fresh(study, job, lab, None, None, label)[0], width)
+        ds = ds.assign_attrs(provenance=json.dumps(decisive(provenance(ds.attrs["precision"]))))
+        id = ""
+        if name is not None:
+            ds = ds.assign_attrs(id=f"{name.study}/{name.arm}/{name.digest}")
+    else:
+        entry = lab.store.find(name)
         if entry is None:
-            with lab.store.draft(who) as draft:
+            with lab.store.draft(name) as draft:
                 entry = draft.finished or _execute_into(study, job, lab, draft, label, width, throw)
-        ds, id = lab.store.load(entry), entry.id
+        else:
+            _say_if_made_elsewhere(entry, lab)
+        ds = lab.store.load(entry)
+        id = entry.id
         ds = ds.assign_attrs(id=id, folder=str(entry.folder), status=entry.status)
+        ds = ds.assign_attrs(provenance=json.dumps(decisive(entry.manifest)))
     if throw and not job.lanes and ds.attrs["status"] == "diverged":
         raise divergence(study, job, ds)
     if throw and not job.lanes and is_underived(ds):
@@ -126,24 +188,61 @@ def underived(study: Study, job: Job, ds: xr.Dataset) -> PlanError:
     return error
 
 
+def _say_if_made_elsewhere(entry: Entry, lab: Lab) -> None:
+    """A run that was found under another provenance is returned, and says so."""
+    here = provenance(entry.manifest.get("precision", ""))
+    differ = differences(entry.manifest, here)
+    if differ:
+        lab.say(
+            f"{entry.study}.{entry.arm}: found in the store as it was made elsewhere, with {', '.join(differ)}. "
+            "Its last digits may differ from those of a run made here."
+        )
+
+
 def _execute_into(study: Study, job: Job, lab: Lab, draft: Draft, label: str, width: int, throw: bool) -> Entry:
     began = time.time()
-    part, save = _fresh(study, job, lab, draft, label)
+    resumed = draft.resume()
+    begun = _begun_elsewhere(study, job, lab, resumed)
+    part, save = _fresh(study, job, lab, draft, resumed, label)
     ds = assemble(study, job, part, width)
     if throw and not job.lanes and is_underived(ds) and ds.attrs["status"] != "diverged":
         save()  # not a finished run: the next call begins where this one ended, and derives again
         raise underived(study, job, ds)
-    manifest = describe_machine() | {"seconds": round(time.time() - began, 3), "work": total_work(job.plan())}
-    return draft.finish(ds, manifest | {"status": ds.attrs["status"]}, snapshots_of(job, part))
+    manifest = provenance(precision=ds.attrs["precision"]) | {
+        "seconds": round(time.time() - began, 3),
+        "work": total_work(job.plan()),
+        "status": ds.attrs["status"],
+        "model": lab.code(job.arm, type(job.spec)).model,
+    }
+    if begun:
+        manifest["resumed_from"] = begun
+    return draft.finish(ds, manifest, snapshots_of(job, part))
 
 
-def _fresh(study: Study, job: Job, lab: Lab, draft: Draft | None, label: str) -> tuple[Part, Callable[[], None]]:
+def _begun_elsewhere(study: Study, job: Job, lab: Lab, resumed: Resumed | None) -> dict[str, Any]:
+    """The provenance of the state that a run goes on from, if it is another than here; and it is said."""
+    here = decisive(provenance())
+    begun = resumed.position.get("provenance", here) if resumed else here
+    differ = differences(begun, here)
+    if not differ:
+        return {}
+    lab.say(
+        f"{study.name}.{job.arm.__name__}: goes on from a state that was computed elsewhere, with "
+        f"{', '.join(differ)}. Its last digits may differ from those of a run made in one place."
+    )
+    return begun
+
+
+def _fresh(
+    study: Study, job: Job, lab: Lab, draft: Draft | None, resumed: Resumed | None, label: str
+) -> tuple[Part, Callable[[], None]]:
     """Execute the job, saving as it goes; a stop leaves a checkpoint from which the next call continues.
 
     Returns the records, and a function that saves the end of the run as one more checkpoint.
     """
-    resumed = draft.resume() if draft else None
-    position = Position(**resumed.position) if resumed else Position()
+    position = Position()
+    if resumed:
+        position = Position(**{k: v for k, v in resumed.position.items() if k != "provenance"})
     start = (position, resumed.leaves) if resumed else None
     parts = list(resumed.parts) if resumed else []
     # The last chunk and all records not yet saved, in one name: an interrupt may come between any two lines, and a
@@ -155,7 +254,8 @@ def _fresh(study: Study, job: Job, lab: Lab, draft: Draft | None, label: str) ->
         nonlocal unsaved
         (last, fresh), unsaved = unsaved, (None, [])
         if draft and last is not None:
-            draft.save(dataclasses.asdict(last.position), last.leaves(), join(fresh))
+            at = dataclasses.asdict(last.position) | {"provenance": decisive(provenance())}
+            draft.save(at, last.leaves(), join(fresh))
         parts.extend(fresh)
 
     with lab.meter(label or f"{study.name}.{job.arm.__name__}", total_work(plan)) as tick, _stopping_at(save):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import hashlib
 import importlib.util
-import inspect
 import sys
-import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import CodeType
 from typing import Any, TypeVar
 
 from .claims import Claim
@@ -18,14 +19,8 @@ from .discovery import installed, owner
 from .errors import SpecError, StudyNotFound, nearest
 from .figures import Figure
 from .plan import Arm
-from .spec import Spec, Value
+from .spec import Spec
 
-# Rooms of a study that cannot change the digits of a run.
-VERDICT_ROOMS = {"__init__", "claims", "figures", "phases"}
-# Rooms of the core that can.
-ENGINE_ROOMS = (
-    "dynamics.py", "odes.py", "programs.py", "engine.py", "schedule.py", "packing.py", "plan.py", "observables.py"
-)  # fmt: skip
 # Words of `run` and `sweep` that say how, not what.
 RESERVED = {"study", "arm", "preset", "seed", "seeds", "at", "lanes", "executor", "store", "progress"}
 T = TypeVar("T")
@@ -104,66 +99,41 @@ def _load(name: str, package: str) -> Study:
     return loaded
 
 
-@functools.cache
 def _from_file(path: Path) -> Study:
-    if not path.is_file():
-        raise StudyNotFound(f"there is no file {path}.")
-    module_spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert module_spec is not None and module_spec.loader is not None
-    module = importlib.util.module_from_spec(module_spec)
-    sys.modules.setdefault(path.stem, module)
+    """The study of a plain file; the file is loaded anew when it was edited."""
     try:
-        module_spec.loader.exec_module(module)
+        found = path.stat()
+    except OSError:
+        raise StudyNotFound(f"there is no file {path}.") from None
+    if not path.is_file():
+        raise StudyNotFound(f"{path} is not a file.")
+    return _load_file(path.resolve(), found.st_mtime_ns, found.st_size)
+
+
+class _FromText(SourceFileLoader):
+    """Loads what the file says now: Python's own cache cannot tell two edits within one second."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
+@functools.lru_cache(maxsize=256)
+def _load_file(path: Path, _edited: int, _size: int) -> Study:
+    name = f"{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
+    loader = _FromText(name, str(path))
+    module_spec = importlib.util.spec_from_file_location(name, path, loader=loader)
+    assert module_spec is not None
+    module = importlib.util.module_from_spec(module_spec)
+    sys.modules[name] = module  # annotations are looked up there
+    sys.path.insert(0, str(path.parent))  # its helper modules lie beside it
+    try:
+        loader.exec_module(module)
     except Exception as error:
         raise StudyNotFound(f"{path} does not run: {type(error).__name__}: {error}") from error
+    finally:
+        with contextlib.suppress(ValueError):
+            sys.path.remove(str(path.parent))
     studies = [x for x in vars(module).values() if isinstance(x, Study)]
     if len(studies) != 1:
         raise StudyNotFound(f"{path} must hold exactly one Study, found {len(studies)}.")
     return studies[0]
-
-
-def source_digest(arm: Arm) -> str:
-    """SHA-256 over the sources that can change the digits of a run: the study's rooms and the engine's."""
-    own = Path(__file__).parent
-    digest = hashlib.sha256()
-    for path in [*(own / room for room in ENGINE_ROOMS), *sorted((own / "nn").glob("*.py")), *_rooms(arm)]:
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    if not _rooms(arm):
-        digest.update("\0".join(_spelled(arm, set())).encode())
-    return digest.hexdigest()
-
-
-def _spelled(function: Any, seen: set[str]) -> Iterator[str]:
-    """A function that was typed in, spelled out: its code, and what it refers to in the same place."""
-    if not isinstance(function, types.FunctionType):
-        named = getattr(function, "__qualname__", type(function).__qualname__)
-        yield repr(function) if isinstance(function, Value) else named
-        return
-    codes = [function.__code__]
-    for code in codes:
-        codes += [c for c in code.co_consts if isinstance(c, types.CodeType)]
-        yield from (code.co_code.hex(), *code.co_names)
-        yield from (repr(c) for c in code.co_consts if isinstance(c, Value | tuple))
-    own = {n: function.__globals__[n] for c in codes for n in c.co_names if n in function.__globals__}
-    own |= {f"({n})": c.cell_contents for n, c in zip(codes[0].co_freevars, function.__closure__ or (), strict=True)}
-    for name, value in own.items():
-        if name not in seen and getattr(value, "__module__", function.__module__) == function.__module__:
-            seen.add(name)
-            yield from _spelled(value, seen)
-
-
-def _rooms(arm: Arm) -> list[Path]:
-    try:
-        file = Path(inspect.getsourcefile(inspect.unwrap(arm)) or "")
-    except TypeError:
-        return []
-    if not file.is_file():
-        return []
-    house = file.parent
-    if not (house / "__init__.py").exists():
-        return [file]
-    # An arm may live in a wing and use what is in the house; the house of a built-in study stands among the others.
-    while (house.parent / "__init__.py").exists() and house.parent != Path(__file__).parent / "studies":
-        house = house.parent
-    matters = lambda path: path.relative_to(house).parts[0].removesuffix(".py") not in VERDICT_ROOMS
-    return sorted(path for path in house.rglob("*.py") if matters(path) or path == file)

@@ -22,10 +22,11 @@ import xarray as xr
 
 from .deriving import UNDERIVED, is_underived, warn_of_underived
 from .discovery import installed
-from .engine import PRNG, Job, exact_numbers
+from .engine import Job, exact_numbers
 from .errors import PlanError, SpecError
+from .identity.provenance import PRNG
 from .plan import Arm, continuous_fields, lane_fields
-from .running import Lab, identity, job_for, lab, obtain
+from .running import Lab, is_stored, job_for, lab, obtain
 from .setup import prepare
 from .spec import Spec
 from .store import Store
@@ -207,12 +208,9 @@ def run_task(task: Task, root: str) -> str:
     return obtain(study, task.job(study, study.arm(task.arm)), Lab(Store(Path(root))), task.width, throw=False)[1]
 
 
-def bill(study: Study, arm: Arm, layout: Layout, store: Store | None) -> dict[str, Any]:
+def bill(study: Study, arm: Arm, layout: Layout, lab: Lab) -> dict[str, Any]:
     """What a sweep would cost: blocks, lanes, and how many of them the store already has."""
-    have = sum(
-        store is not None and store.find(identity(study, task.job(study, arm), task.width)) is not None
-        for task in layout.tasks
-    )
+    have = sum(is_stored(study, task.job(study, arm), lab, task.width) for task in layout.tasks)
     return {
         "axes": {k: len(v) for k, v in (layout.outer | layout.inner).items()},
         "runs": sum(max((len(v) for _, v in t.columns), default=1) for t in layout.tasks),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
@@ -11,9 +12,10 @@ import xarray as xr
 
 import phasescope as ps
 from phasescope import recording, running
-from phasescope.checking import chosen_claims
+from phasescope.checking import Ledger, chosen_claims
 from phasescope.errors import PlanError, SpecError, StudyNotFound
 from phasescope.gathering import Evidence
+from phasescope.listing import check_bill, show_check_bill
 from phasescope.running import Lab
 from phasescope.store import Store
 
@@ -182,7 +184,9 @@ def test_the_size_of_the_evidence_is_chosen_and_noted(full, steps, reduced):
 @pytest.mark.parametrize(("recompute", "steps", "recorded"), [(False, 12.0, True), (True, 6.0, False)])
 def test_recorded_evidence_is_read_or_run_again_and_noted(recompute, steps, recorded, tmp_path):
     kept = ps.recorded(evidence, tmp_path / "long_run.zip")
-    recording.write(kept, ps.run(toys.study, "quadratic", steps=12, store=False, progress=False), seconds=3.0)
+    recording.write(
+        kept, ps.run(toys.study, "quadratic", steps=12, store=False, progress=False), toys.Spec, seconds=3.0
+    )
 
     @ps.claim("Remark", kept)
     def how_long(run):
@@ -196,11 +200,45 @@ def test_recorded_evidence_is_read_or_run_again_and_noted(recompute, steps, reco
 
 def test_a_recorded_file_says_where_its_numbers_come_from(tmp_path):
     kept = ps.recorded(evidence, tmp_path / "run.zip")
-    recording.write(kept, ps.run(toys.study, "quadratic", steps=6, store=False, progress=False), seconds=3.0)
+    recording.write(kept, ps.run(toys.study, "quadratic", steps=6, store=False, progress=False), toys.Spec, seconds=3.0)
     manifest = json.loads(recording.read(kept.file).attrs["manifest"])
     assert manifest["request"]["arm"] == "quadratic"
     assert manifest["seconds"] == 3.0
-    assert {"device", "versions", "sources"} <= manifest.keys()
+    assert {"device", "versions", "model", "code", "XLA_FLAGS"} <= manifest.keys()
+    assert manifest["precision"] == "float64"
+
+
+def test_a_row_that_rests_on_what_other_code_recorded_says_so(tmp_path, monkeypatch):
+    kept = ps.recorded(evidence, tmp_path / "run.zip")
+    recording.write(kept, ps.run(toys.study, "quadratic", steps=6, store=False, progress=False), toys.Spec)
+
+    @ps.claim("Remark", kept)
+    def how_long(run):
+        """How long it ran."""
+        return ps.within(run.time[-1], 6, 6)
+
+    [row] = ledger(how_long)
+    assert (row.outcome, row.recorded, row.outdated) == ("holds", True, False)
+    monkeypatch.setattr(toys, "loss", lambda w, batch: 0.0)  # edit the model
+    [row] = ledger(how_long)
+    assert (row.outcome, row.recorded, row.outdated) == ("holds", True, True)
+    assert "recorded with other code" in repr(Ledger((row,)))
+
+
+def test_the_price_of_recorded_evidence_is_the_recorded_one_and_names_the_device(tmp_path, monkeypatch):
+    kept = ps.recorded(evidence, tmp_path / "run.zip")
+    run = ps.run(toys.study, "quadratic", steps=6, store=False, progress=False)
+    recording.write(kept, run, toys.Spec, seconds=1234.5, device="gpu: NVIDIA H200")
+
+    @ps.claim("Remark", kept)
+    def how_long(run):
+        """How long it ran."""
+        return ps.within(run.time[-1], 6, 6)
+
+    study = dataclasses.replace(toys.study, claims=(how_long,))
+    [row] = check_bill([study], Lab(), None, None, full=False, recompute=True)
+    assert row["recorded"] == {"gpu: NVIDIA H200": 1234.5}
+    show_check_bill([row])
 
 
 def test_evidence_that_was_never_recorded_is_undecided_and_says_so(tmp_path):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.metadata
 from importlib.metadata import EntryPoint
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -15,7 +14,7 @@ from phasescope import study as studies
 from phasescope.discovery import GROUP, installed
 from phasescope.errors import StudyNotFound
 from phasescope.listing import catalogues
-from phasescope.study import _rooms, find
+from phasescope.study import find
 
 GOOD = """
 import phasescope as ps
@@ -178,10 +177,3 @@ def test_a_study_is_a_record_that_cannot_be_changed():
 
 def test_public_and_private_names_of_find_are_one():
     assert ps.find is find
-
-
-def test_the_digits_of_a_built_in_study_depend_on_its_own_rooms_and_not_on_its_claims():
-    study = find("regular_language")
-    house = Path(ps.__file__).parent / "studies" / "regular_language"
-    rooms = {str(path.relative_to(house)) for path in _rooms(study.arm("symmetric"))}
-    assert rooms == {path.name for path in house.glob("*.py")} - {"__init__.py", "phases.py"}

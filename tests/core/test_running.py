@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 import json
 import random
-import sys
 
 import jax.numpy as jnp
 import numpy as np
@@ -19,7 +17,6 @@ from phasescope.engine import Job
 from phasescope.errors import PlanError, RunDiverged, SpecError, StudyNotFound
 from phasescope.running import Lab, obtain
 from phasescope.store import Draft, Store
-from phasescope.study import source_digest
 
 HALF_GOOD = toys.Spec(goal=0.4)
 
@@ -297,58 +294,3 @@ def test_a_preset_may_be_changed_further():
 
 
 # --- the digest of the sources --------------------------------------------------------------------------------------
-
-
-def typed_in(text: str):
-    """An arm as a notebook has it: typed in, without a file."""
-    room = {"__name__": "__main__", "ps": ps, "toys": toys}
-    exec(text, room)
-    return room["arm"]
-
-
-BASE = "RATE = 0.1\ndef helper(w): return w * 2.0\ndef arm(spec): return helper(spec.eta) + RATE + (lambda: 3.0)()"
-
-
-def test_an_arm_that_was_typed_in_again_is_the_same_arm():
-    assert source_digest(typed_in(BASE)) == source_digest(typed_in(BASE))
-
-
-@pytest.mark.parametrize("edit", [("2.0", "2.5"), ("RATE = 0.1", "RATE = 0.2"), ("3.0", "3.5"), ("+ RATE", "- RATE")])
-def test_an_edit_of_what_an_arm_that_was_typed_in_uses_is_another_arm(edit):
-    assert source_digest(typed_in(BASE.replace(*edit))) != source_digest(typed_in(BASE))
-
-
-def test_an_arm_of_a_file_is_known_by_its_file(tmp_path):
-    from phasescope.study import find
-
-    digests = []
-    for name, eta in (("one", 0.1), ("two", 0.2)):
-        path = tmp_path / f"{name}.py"
-        path.write_text(
-            "import phasescope as ps\nclass Spec(ps.Spec):\n    eta: float = 0.1\n"
-            f"def arm(spec): return {eta}\nstudy = ps.Study('mine', Spec(), (arm,))\n"
-        )
-        digests.append(source_digest(find(str(path)).arm("arm")))
-    assert digests[0] != digests[1]
-
-
-@pytest.fixture
-def house(tmp_path, monkeypatch):
-    """A study as a package: its arm lives in a wing, and uses the model of the house."""
-    rooms = {"__init__.py": "", "model.py": "RATE = 1", "claims/one.py": "", "arms/__init__.py": ""}
-    rooms["arms/descent.py"] = "from ..model import RATE\ndef descent(spec): return RATE\n"
-    for room, text in rooms.items():
-        (tmp_path / "house_of_arms" / room).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "house_of_arms" / room).write_text(text)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    yield tmp_path / "house_of_arms"
-    for name in [name for name in sys.modules if name.startswith("house_of_arms")]:
-        del sys.modules[name]
-
-
-@pytest.mark.parametrize(("room", "matters"), [("model.py", True), ("arms/descent.py", True), ("claims/one.py", False)])
-def test_an_edit_is_another_run_if_it_can_change_the_digits(house, room, matters):
-    arm = importlib.import_module("house_of_arms.arms.descent").descent
-    before = source_digest(arm)
-    (house / room).write_text((house / room).read_text() + "\n# edited")
-    assert (source_digest(arm) != before) is matters

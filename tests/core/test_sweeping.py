@@ -257,7 +257,7 @@ def test_a_sweep_put_together_from_the_store_equals_a_fresh_one(store):
 def test_the_bill_counts_runs_programs_and_what_is_missing(store):
     ps.sweep(toys.study, toys.quadratic, width=1, eta=[0.1, 0.2, 0.3])
     layout = lay_out(toys.study, toys.quadratic, None, 1, None, None, {"width": [1, 2], "eta": [0.1, 0.2, 0.3]})
-    assert bill(toys.study, toys.quadratic, layout, Store(store)) == {
+    assert bill(toys.study, toys.quadratic, layout, Lab(Store(store))) == {
         "axes": {"width": 2, "eta": 3}, "runs": 6, "programs": 2, "blocks": 2, "width": 4, "stored": 1, "missing": 1,
     }  # fmt: skip
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 SYMBOLS = {"holds": "✓", "fails": "✗", "undecided": "?"}
 REDUCED = "judged on reduced-size evidence; --full asks for the full size"
+OUTDATED = "recorded with other code of this study than today's: the numbers are those of that code"
 RECORDED = "judged on evidence recorded on another machine; --recompute runs it again"
 
 
@@ -25,7 +26,11 @@ class Caveat:
 
 def caveats(row: Row) -> list[Caveat]:
     """What to know of the evidence of this row."""
-    known = ((row.reduced, Caveat("*", "reduced size", REDUCED)), (row.recorded, Caveat("†", "recorded", RECORDED)))
+    known = (
+        (row.reduced, Caveat("*", "reduced size", REDUCED)),
+        (row.recorded, Caveat("†", "recorded", RECORDED)),
+        (row.outdated, Caveat("‡", "recorded with other code", OUTDATED)),
+    )
     return [caveat for applies, caveat in known if applies]
 
 

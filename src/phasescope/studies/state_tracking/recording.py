@@ -42,7 +42,7 @@ def make(evidence: Recorded, **more: Any) -> xr.Dataset:
     seconds = time.perf_counter() - began
     short = lambda x: x.copy(data=(DIGITS * np.round(x.values / DIGITS)).astype(np.float32))
     ds = ds.assign({k: short(v) for k, v in ds.items() if k in LONG})
-    write(evidence, ds, seconds=round(seconds, 1), rounded=DIGITS, **more)
+    write(evidence, ds, type(study.spec), seconds=round(seconds, 1), rounded=DIGITS, **more)
     return ds
 
 
