@@ -45,7 +45,7 @@ from .phases import plateau as plateau
 from .phases import sustained as sustained
 from .plan import Plan as Plan
 from .plan import Stage as Stage
-from .plan import continuous as continuous
+from .plan import arm as arm
 from .plan import linear_times as linear_times
 from .plan import log_times as log_times
 from .running import run as run

@@ -10,6 +10,7 @@ import xarray as xr
 
 from .engine import Chunk, Job, Position, execute
 from .errors import RunDiverged
+from .plan import fields_read
 from .programs import SPANS
 from .spec import float_fields
 from .study import Study
@@ -60,6 +61,7 @@ def divergence(study: Study, job: Job, ds: xr.Dataset) -> RunDiverged:
 
 
 def _step_fields(job: Job) -> str:
-    given = {k: v for k in float_fields(job.spec) if (v := getattr(job.spec, k)) is not None}
+    read = fields_read(job.arm, job.spec)
+    given = {k: v for k in float_fields(job.spec) if k in read and (v := getattr(job.spec, k)) is not None}
     steps = {k: v for k, v in given.items() if k.startswith(("eta", "lr"))} or given
     return ", ".join(f"{k}={v:g}" for k, v in steps.items())

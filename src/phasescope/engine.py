@@ -24,7 +24,7 @@ from .errors import PlanError
 from .identity.provenance import PRNG
 from .observables import Observables
 from .packing import known, unpack
-from .plan import Arm, Plan, continuous_fields, lane_fields, never, plan_of
+from .plan import Arm, Plan, canonical_spec, continuous_fields, lane_fields, never, plan_of
 from .programs import advance_stage_jit, begin_run, begin_run_jit, enter_stage, enter_stage_jit, inspect_state_jit
 from .schedule import check_schedule, next_budget, record_times, spans, spans_per_call
 from .spec import Spec
@@ -54,7 +54,11 @@ class CodedArm:
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """One run, or a block of lanes: an arm, its numbers, and the columns that differ from lane to lane."""
+    """One run, or a block of lanes: an arm, its numbers, and the columns that differ from lane to lane.
+
+    `spec` is what was asked for; what runs is `canonical()`, in which fields that the arm does not read are at their
+    defaults.
+    """
 
     arm: Arm
     spec: Spec
@@ -80,25 +84,29 @@ class Job:
             return jr.key(self.seed, impl=PRNG)
         return jax.vmap(lambda s: jr.key(s, impl=PRNG))(jnp.asarray(seeds, jnp.uint32))
 
+    def canonical(self) -> Spec:
+        """The spec that runs."""
+        return canonical_spec(self.arm, self.spec)
+
     def traced_spec(self) -> Spec:
         """The spec as an argument of the programs, swept fields as columns."""
         floats = {k: jnp.asarray(v, float) for k, v in self.columns.items() if k != "seed"}
-        spec = self.spec.traced(continuous_fields(self.arm))
+        spec = self.canonical().traced(continuous_fields(self.arm))
         return spec.replace(**floats) if floats else spec
 
     def plan(self) -> Plan:
         """The plan on the host; where lanes differ, that of the first."""
-        return plan_of(self.arm, self.lane_spec(0) if self.lanes else self.spec)
+        return plan_of(self.arm, self.lane_spec(0) if self.lanes else self.canonical())
 
     def shape(self) -> Hashable:
         """What jobs of one compiled program have in common."""
         numbers = lane_fields(self.arm, self.spec)
-        fixed = [(k, v) for k, v in self.spec.to_json().items() if k not in numbers or v is None]
+        fixed = [(k, v) for k, v in self.canonical().to_json().items() if k not in numbers or v is None]
         return (self.program, self.lanes, "seed" in self.columns, *fixed)
 
     def lane_spec(self, lane: int) -> Spec:
         """The plain spec of one lane."""
-        return self.spec.replace(**{k: v[lane] for k, v in self.columns.items() if k != "seed"})
+        return self.canonical().replace(**{k: v[lane] for k, v in self.columns.items() if k != "seed"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,7 +166,7 @@ def execute(job: Job, start: tuple[Position, Sequence[np.ndarray]] | None = None
 
 def _execute(job: Job, start: tuple[Position, Sequence[np.ndarray]] | None) -> Iterator[Chunk]:
     plan, lanes = job.plan(), bool(job.lanes)
-    check_schedule(job.arm, job.spec, job.columns)
+    check_schedule(job.arm, job.canonical(), job.columns)
     spec, key = job.traced_spec(), job.key()
     nobody = jnp.zeros((job.lanes,) if lanes else (), bool)
     if start is None:

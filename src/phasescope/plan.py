@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import jax.numpy as jnp
 import numpy as np
@@ -12,7 +12,7 @@ import xarray as xr
 from jaxtyping import Array, Bool, PyTree
 
 from .dynamics import Dynamics, State
-from .errors import PlanError
+from .errors import PlanError, SpecError, nearest
 from .observables import Observables
 from .spec import Spec, float_fields
 
@@ -118,27 +118,93 @@ class Arm(Protocol):
     def __call__(self, spec: Any, /) -> Plan: ...
 
 
-def continuous(*fields: str) -> Callable[[Arm], Arm]:
-    """Integer fields that are mere numbers to an arm (a size that a reduction made a parameter of its equations).
+@dataclasses.dataclass(frozen=True, eq=False)
+class DeclaredArm:
+    """An arm that says which fields of the spec it reads. Two that wrap one function are equal."""
 
-    They may be swept as lanes, and another value compiles nothing. `@ps.continuous("samples", "length")`
+    function: Arm
+    reads: tuple[str, ...] | None = None
+    continuous: tuple[str, ...] = ()
+
+    if TYPE_CHECKING:  # of the function, see below
+        __name__: str = dataclasses.field(init=False)
+        __qualname__: str = dataclasses.field(init=False)
+
+    def __post_init__(self) -> None:
+        for name in ("__name__", "__qualname__", "__module__", "__doc__"):
+            object.__setattr__(self, name, getattr(self.function, name))
+        object.__setattr__(self, "__wrapped__", self.function)  # `inspect` looks through it
+
+    def __call__(self, spec: Any, /) -> Plan:
+        return self.function(spec)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DeclaredArm) and self.function is other.function
+
+    def __hash__(self) -> int:
+        return hash(self.function)
+
+    def __repr__(self) -> str:
+        return f"<arm {self.__name__}>"
+
+    def __reduce__(self) -> str:
+        return self.__qualname__  # pickled by name, as a function is
+
+
+def arm(*, reads: Iterable[str] | None = None, continuous: Iterable[str] = ()) -> Callable[[Arm], DeclaredArm]:
+    """Declare what an arm reads: `@ps.arm(reads=("samples", "eta"), continuous=("samples",))`.
+
+    `reads` names every field of the spec that can change what the arm records: another one, given by a caller, is
+    an error, and runs that differ in it are one run. Without `reads`, as for a plain function, all fields count.
+
+    `continuous` names integer fields that are mere numbers to the arm (a size that a reduction made a parameter of
+    its equations): they may be swept as lanes, and another value compiles nothing.
     """
+    fields = None if reads is None else tuple(reads)
+    numbers = tuple(continuous)
+    for name in numbers:
+        if fields is not None and name not in fields:
+            raise PlanError(f'an arm calls "{name}" continuous but does not read it: name it in `reads` too.')
+    return lambda function: DeclaredArm(function, fields, numbers)
 
-    def mark(arm: Arm) -> Arm:
-        setattr(arm, "continuous", fields)  # noqa: B010
-        return arm
 
-    return mark
+def fields_read(arm: Arm, spec: Spec) -> list[str]:
+    """The fields of the spec that the arm reads, in the spec's order; all of them, if it does not say."""
+    known = [f.name for f in dataclasses.fields(spec)]
+    if not isinstance(arm, DeclaredArm) or arm.reads is None:
+        return known
+    for name in arm.reads:
+        if name not in known:
+            raise PlanError(
+                f'arm "{arm.__name__}" says that it reads "{name}", which is no field. {nearest(name, known)}'
+            )
+    return [name for name in known if name in arm.reads]
+
+
+def canonical_spec(arm: Arm, spec: Spec) -> Spec:
+    """The spec with every field that the arm does not read at its default, so that it can change nothing."""
+    read = fields_read(arm, spec)
+    unread = [f for f in dataclasses.fields(spec) if f.name not in read and f.default is not dataclasses.MISSING]
+    if not unread:
+        return spec
+    try:
+        return spec.replace(**{f.name: f.default for f in unread})
+    except SpecError as error:
+        names = ", ".join(f.name for f in unread)
+        raise SpecError(
+            f"{arm.__name__} does not read {names}, whose default does not go with the rest: {error}"
+        ) from None
 
 
 def continuous_fields(arm: Arm) -> tuple[str, ...]:
-    """The integer fields that `continuous` names."""
-    return getattr(arm, "continuous", ())
+    """The integer fields that are mere numbers to the arm."""
+    return arm.continuous if isinstance(arm, DeclaredArm) else ()
 
 
 def lane_fields(arm: Arm, spec: Spec) -> list[str]:
     """Names of the fields that may be swept inside one program of this arm."""
-    return [*float_fields(spec), *continuous_fields(arm)]
+    read = fields_read(arm, spec)
+    return [name for name in (*float_fields(spec), *continuous_fields(arm)) if name in read]
 
 
 def plan_of(arm: Arm, spec: Spec) -> Plan:

@@ -51,7 +51,7 @@ def assemble(study: Study, job: Job, part: Part, width: int) -> xr.Dataset:
     return ds.assign_attrs(
         study=study.name,
         arm=job.arm.__name__,
-        spec=json.dumps(job.spec.to_json(), sort_keys=True),
+        spec=spec_text(job),
         seed=job.seed,
         width=width,
         precision=_precision(part),
@@ -88,6 +88,11 @@ def at_times(ds: xr.Dataset, asked: Sequence[float]) -> xr.Dataset:
     reached = [t for t in asked if t <= end * (1 + SAME_TIME)]
     chosen = ds.sel(time=reached or [end], method="nearest")
     return chosen.assign_coords(time=("time", np.array(reached or [end]), ds["time"].attrs))
+
+
+def spec_text(job: Job) -> str:
+    """The numbers that were asked for, as a dataset keeps them."""
+    return json.dumps(job.spec.to_json(), sort_keys=True)
 
 
 def join(parts: list[Part]) -> Part:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import math
 import threading
 import time
 import warnings
@@ -12,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from .deriving import WHY, is_underived
@@ -20,9 +22,9 @@ from .engine import Chunk, Job, Position, execute
 from .errors import PlanError, SpecError
 from .identity import Fingerprint, Unidentified, fingerprint
 from .identity.provenance import decisive, differences, provenance
-from .plan import Arm
+from .plan import Arm, fields_read
 from .progress import Meter, no_meter
-from .records import Part, assemble, join, part_of, snapshots_of
+from .records import Part, assemble, join, part_of, snapshots_of, spec_text
 from .schedule import horizon, total_work
 from .spec import Spec
 from .store import Draft, Entry, Identity, Resumed, Store
@@ -99,13 +101,13 @@ def job_for(
     study: Study, arm: str | Arm, preset: str | None, seed: int, at: Iterable[float] | None, changes: dict[str, Any]
 ) -> Job:
     """What is asked for, checked: names exist, values are in range, times lie on the run."""
-    if not 0 <= seed < 2**32:
-        raise SpecError(f"{study.name}: a seed is a number from 0 to {2**32 - 1}, got seed={seed}.")
-    job = Job(study.arm(arm), study.specify(preset, **changes), seed)
+    chosen = study.arm(arm)
+    job = Job(chosen, study.specify(preset, **changes), seed_number(study, seed))
+    check_read(study, chosen, changes)
     plan = job.plan()
     if at is None:
         return job
-    times = tuple(sorted({float(t) for t in at}))
+    times = tuple(sorted(set(time_numbers(study, at))))
     end = horizon(plan)
     if not times or times[0] < 0 or times[-1] > end * (1 + 1e-12):
         raise PlanError(
@@ -114,14 +116,51 @@ def job_for(
     return dataclasses.replace(job, at=times)
 
 
+def check_read(study: Study, arm: Arm, given: Iterable[str]) -> None:
+    """A field that is given and that the arm does not read is a mistake."""
+    read = fields_read(arm, study.spec)
+    for name in given:
+        if name not in read:
+            others = [a.__name__ for a in study.arms if name in fields_read(a, study.spec)]
+            who = f"Arms that do: {', '.join(others)}." if others else "No arm does."
+            raise SpecError(
+                f'{study.name}.{arm.__name__} does not read "{name}": it would change nothing. {who} Leave it out.'
+            )
+
+
+def seed_number(study: Study, seed: Any) -> int:
+    """A seed, which is a whole number."""
+    if not is_whole(seed) or not 0 <= seed < 2**32:
+        raise SpecError(f"{study.name}: a seed is a whole number from 0 to {2**32 - 1}, got seed={seed!r}.")
+    return int(seed)
+
+
+def is_whole(number: Any) -> bool:
+    """Whether it is an integer; 1.0 and True are not."""
+    return isinstance(number, int | np.integer) and not isinstance(number, bool)
+
+
+def time_numbers(study: Study, at: Any) -> tuple[float, ...]:
+    """Record times, which are a list of numbers."""
+    try:
+        if isinstance(at, str | bytes):
+            raise TypeError(at)
+        times = tuple(float(t) for t in at)
+    except (TypeError, ValueError, OverflowError):
+        raise SpecError(f"{study.name}: `at` is a list of times, such as at=[1, 10], got at={at!r}.") from None
+    if any(map(math.isnan, times)):
+        raise SpecError(f"{study.name}: nan is not a time, got at={list(times)}.")
+    return times
+
+
 def identity(study: Study, job: Job, lab: Lab, width: int = 1) -> Identity:
     """What was asked, and the code that answers it. Raises `Unidentified` if that code has no identity."""
     lanes = {k: tuple(v) for k, v in job.columns.items()} or None
-    spec = job.spec.replace(**{k: v[0] for k, v in job.columns.items() if k != "seed"})
+    spec = job.spec.replace(**{k: v[0] for k, v in job.columns.items() if k != "seed"}).to_json()
     return Identity(
         study=study.name,
         arm=job.arm.__name__,
-        spec=spec.to_json(),
+        spec={name: spec[name] for name in fields_read(job.arm, job.spec)},
         seed=job.seed,
         at=job.at,
         lanes=lanes,
@@ -169,7 +208,8 @@ def obtain(
             _say_if_made_elsewhere(entry, lab)
         ds = lab.store.load(entry)
         id = entry.id
-        ds = ds.assign_attrs(id=id, folder=str(entry.folder), status=entry.status)
+        asked = spec_text(job)  # the run may be that of a request which differs in fields that the arm does not read
+        ds = ds.assign_attrs(id=id, folder=str(entry.folder), status=entry.status, spec=asked)
         ds = ds.assign_attrs(provenance=json.dumps(decisive(entry.manifest)))
     if throw and not job.lanes and ds.attrs["status"] == "diverged":
         raise divergence(study, job, ds)

@@ -25,8 +25,8 @@ from .discovery import installed
 from .engine import Job, exact_numbers
 from .errors import PlanError, SpecError
 from .identity.provenance import PRNG
-from .plan import Arm, continuous_fields, lane_fields
-from .running import Lab, is_stored, job_for, lab, obtain
+from .plan import Arm, canonical_spec, continuous_fields, lane_fields
+from .running import Lab, check_read, is_stored, is_whole, job_for, lab, obtain, time_numbers
 from .setup import prepare
 from .spec import Spec
 from .store import Store
@@ -53,8 +53,8 @@ class Task:
         job = job_for(study, arm, self.preset, self.seed, self.at, dict(self.changes))
         for name, values in self.columns:
             if name != "seed":
-                study.specify(self.preset, **dict(self.changes) | {name: min(values)})
-                study.specify(self.preset, **dict(self.changes) | {name: max(values)})
+                for value in _telling(values):
+                    study.specify(self.preset, **dict(self.changes) | {name: value})
         padded = {k: (*v, *(v[-1],) * (self.width - len(v))) for k, v in self.columns}
         return dataclasses.replace(job, columns=padded)
 
@@ -107,17 +107,23 @@ def lay_out(
 ) -> Layout:
     """Cut a sweep into blocks of lanes."""
     floats, whole = lane_fields(arm, study.spec), continuous_fields(arm)
-    axes = {k: tuple(np.asarray(v).tolist()) for k, v in fields.items() if np.ndim(v) == 1}
+    axes = {k: _values(v) for k, v in fields.items() if _is_axis(v)}
     fixed = {k: v for k, v in fields.items() if k not in axes}
-    first = study.specify(preset, **fixed, **{k: v[0] for k, v in axes.items() if v})
+    corner = fixed | {k: v[0] for k, v in axes.items() if v}
+    first = study.specify(preset, **corner)
+    check_read(study, arm, fields)
     for name, values in axes.items():
+        for value in values if name in whole else _telling(values):
+            study.specify(preset, **corner | {name: value})
         if not values or len(set(values)) != len(values):
             raise SpecError(f"{study.name}: the axis {name} needs values that differ from each other, got {values}.")
+        if name in floats and None in values:
+            raise SpecError(f"{study.name}: an axis of {name} is made of numbers, got {values}: run none by itself.")
     inner = {k: v if k in whole else tuple(map(float, v)) for k, v in axes.items() if k in floats}
     outer = {k: v for k, v in axes.items() if k not in inner}
-    numbers = tuple(range(seeds)) if isinstance(seeds, int) else tuple(seeds)
-    if not numbers or min(numbers) < 0 or max(numbers) >= 2**32 or len(set(numbers)) != len(numbers):
-        raise SpecError(f"{study.name}: seeds are one or more different numbers from 0 to {2**32 - 1}, got {seeds}.")
+    numbers = _seed_numbers(study, seeds)
+    if width is not None and not (is_whole(width) and width >= 1):
+        raise SpecError(f"{study.name}: a block has one or more lanes, got lanes={width!r}.")
     widest = width or default_width(arm, first)
     if len(numbers) > 1:
         # With enough floats to fill a block, its lanes share one seed, and so their random numbers.
@@ -127,7 +133,7 @@ def lay_out(
             inner = {"seed": tuple(map(float, numbers))} | inner
     lanes = list(itertools.product(*inner.values())) if inner else [()]
     width = width or min(widest, 1 << (len(lanes) - 1).bit_length())
-    times, tasks = None if at is None else tuple(at), []
+    times, tasks = None if at is None else time_numbers(study, at), []
     for combination in itertools.product(*outer.values()):
         changes = dict(zip(outer, combination, strict=True))
         seed = int(changes.pop("seed", min(numbers)))
@@ -137,6 +143,41 @@ def lay_out(
             words = tuple(sorted((fixed | changes).items()))
             tasks.append(Task(study.name, arm.__name__, preset, words, seed, columns, times, width if inner else 1))
     return Layout(outer, inner, tuple(tasks))
+
+
+def _is_axis(value: Any) -> bool:
+    return not isinstance(value, str) and np.ndim(value) == 1
+
+
+def _values(axis: Any) -> tuple[Any, ...]:
+    """The values of an axis as plain numbers and words."""
+    if hasattr(axis, "tolist"):
+        return tuple(axis.tolist())
+    return tuple(x.item() if hasattr(x, "item") else x for x in axis)
+
+
+def _telling(values: Sequence[Any]) -> list[Any]:
+    """The values of an axis among which there is one out of range, if any is: its ends, and what is no number."""
+    numbers = [v for v in values if isinstance(v, int | float) and v == v]
+    others = [v for v in values if not isinstance(v, int | float) or v != v]
+    return [*others, min(numbers), max(numbers)] if numbers else others
+
+
+def _seed_numbers(study: Study, seeds: Any) -> tuple[int, ...]:
+    """The seeds of a sweep: 0, 1, ... if their number is given, else the numbers themselves."""
+    if is_whole(seeds):
+        numbers = tuple(range(seeds))
+    elif _is_axis(seeds):
+        numbers = tuple(seeds)
+    else:
+        numbers = ()
+    whole = all(is_whole(seed) and 0 <= seed < 2**32 for seed in numbers)
+    if not numbers or not whole or len(set(numbers)) != len(numbers):
+        raise SpecError(
+            f"{study.name}: seeds are one or more different numbers from 0 to {2**32 - 1}, all of them whole, "
+            f"got seeds={seeds!r}."
+        )
+    return tuple(map(int, numbers))
 
 
 def cores() -> int:
@@ -149,7 +190,8 @@ def default_width(arm: Arm, spec: Spec) -> int:
     if jax.default_backend() != "cpu":
         return 8192
     with exact_numbers():
-        start = jax.eval_shape(arm(spec.traced(continuous_fields(arm))).init, jr.key(0, impl=PRNG))
+        canonical = canonical_spec(arm, spec).traced(continuous_fields(arm))
+        start = jax.eval_shape(arm(canonical).init, jr.key(0, impl=PRNG))
     size = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(start))
     return next((width for width in (128, 64, 32, 16) if width * size <= BLOCK_BYTES), 8)
 

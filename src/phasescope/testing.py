@@ -18,8 +18,10 @@ from .errors import PhasescopeError
 from .figures import Figure
 from .gathering import Evidence
 from .observables import axes
-from .plan import Arm, lane_fields
-from .running import Lab, obtain
+from .plan import Arm, DeclaredArm, canonical_spec, fields_read, lane_fields
+from .reading import fields_given, fields_read_anywhere, requests
+from .reading import fields_read_by as fields_read_by
+from .running import Lab, check_read, obtain
 from .schedule import check_schedule
 from .spec import Spec
 from .study import Study
@@ -35,9 +37,11 @@ def check_study(study: Study, *, evidence: bool = True) -> None:
     out, which is quick.
     """
     broken = [*_record(study), *(p for arm in study.arms for p in _arm(study, arm)), *_shared_axes(study)]
+    broken += [p for arm in study.arms for p in _declaration(study, arm)]
     broken += [p for claim in study.claims for p in _claim(claim)] + [
         p for figure in study.figures for p in _figure(figure)
     ]
+    broken += list(_requests(study))
     if evidence and not broken:
         broken += list(_carried_out(study))
     assert not broken, f"{study.name} breaks the contract of a study:\n  - " + "\n  - ".join(broken)
@@ -94,7 +98,7 @@ def _arm(study: Study, arm: Arm) -> Iterator[str]:
         if value is None:
             continue
         with contextlib.suppress(PhasescopeError), exact_numbers():
-            check_schedule(job.arm, job.spec, {field: (value, _nudged(spec, field))})
+            check_schedule(job.arm, job.canonical(), {field: (value, _nudged(spec, field))})
             swept[field] = (value, _nudged(spec, field))
     if not swept:
         return
@@ -104,6 +108,37 @@ def _arm(study: Study, arm: Arm) -> Iterator[str]:
         if not np.allclose(alone[variable], block[variable], rtol=1e-9, atol=1e-12, equal_nan=True):
             gap = float(abs(alone[variable] - block[variable]).max())
             yield f"{name}: a lane of a sweep differs from the single run in {variable} by {gap:.2g}"
+
+
+def _declaration(study: Study, arm: Arm) -> Iterator[str]:
+    """What an arm declares to read is what it reads, under some preset or choice."""
+    if not isinstance(arm, DeclaredArm) or arm.reads is None:
+        return
+    try:
+        declared = set(fields_read(arm, study.spec))
+        read = fields_read_anywhere(study, arm)
+        for spec in study.presets.values():
+            canonical_spec(arm, spec)
+    except PhasescopeError as error:
+        yield f"arm {arm.__name__}: {error}"
+        return
+    except Exception:  # reported with the arm itself
+        return
+    for name in sorted(read - declared):
+        yield f'arm {arm.__name__} reads "{name}" without declaring it: add it to `reads`'
+    for name in sorted(declared - read):
+        yield f'arm {arm.__name__} declares that it reads "{name}", but under no preset, choice or request does it'
+
+
+def _requests(study: Study) -> Iterator[str]:
+    """Claims and figures give no field that the arm does not read."""
+    said = set()
+    for request in requests(study):
+        try:
+            check_read(study, request.arm, fields_given(request))
+        except PhasescopeError as error:
+            said.add(f"a claim or figure asks in vain: {error}")
+    yield from sorted(said)
 
 
 def _nudged(spec: Spec, field: str) -> float:

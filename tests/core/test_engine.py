@@ -260,7 +260,7 @@ def test_a_changed_shape_compiles_anew():
 def test_a_size_that_is_a_number_to_the_arm_compiles_nothing_anew():
     seen = []
 
-    @ps.continuous("width")
+    @ps.arm(continuous=["width"])
     def noting(spec):
         """Any size, noting each time it is traced."""
         seen.append(isinstance(spec.width, jax.core.Tracer))

@@ -55,7 +55,7 @@ def quadratic(spec):
     return plan(spec, ps.descent(loss, optax.sgd(spec.eta)), ps.linear_times(spec.steps))
 
 
-@ps.continuous("width")
+@ps.arm(reads=("width", "start", "eta", "steps"), continuous=("width",))
 def any_size(spec):
     """The descent of one coordinate, and the loss of `width` such: a size that is a mere number."""
     seen = lambda w: Seen(0.5 * spec.width * w[0] ** 2, w)

@@ -46,7 +46,7 @@ def weight_flow(spec: Spec) -> ps.Plan:
     )
 
 
-@ps.continuous("width")
+@ps.arm(continuous=("width",))
 def six_families(spec: Spec) -> ps.Plan:
     """Gradient flow in the six families of overlaps of the paper's Appendix C."""
     data.check(spec)
@@ -70,7 +70,12 @@ def six_families(spec: Spec) -> ps.Plan:
     )
 
 
-@ps.continuous("width", "neurons")
+@ps.arm(
+    continuous=(
+        "width",
+        "neurons",
+    )
+)
 def gram(spec: Spec) -> ps.Plan:
     """Gradient flow in the Gram matrices of the words, exactly; its cost does not depend on the widths."""
     data.check(spec)
@@ -84,7 +89,15 @@ def gram(spec: Spec) -> ps.Plan:
     )
 
 
-@ps.continuous("samples", "length", "dim", "width", "neurons")
+@ps.arm(
+    continuous=(
+        "samples",
+        "length",
+        "dim",
+        "width",
+        "neurons",
+    )
+)
 def orthogonal(spec: Spec) -> ps.Plan:
     """Gradient flow from an orthogonal start with distinct words: 149 numbers, whatever the sizes are."""
     return ps.Plan(
@@ -96,7 +109,14 @@ def orthogonal(spec: Spec) -> ps.Plan:
     )
 
 
-@ps.continuous("samples", "dim", "width", "neurons")
+@ps.arm(
+    continuous=(
+        "samples",
+        "dim",
+        "width",
+        "neurons",
+    )
+)
 def population(spec: Spec) -> ps.Plan:
     """Gradient flow of the population loss from an orthogonal start, exactly: words are drawn with replacement."""
     return ps.Plan(

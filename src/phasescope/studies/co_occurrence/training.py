@@ -50,7 +50,12 @@ def weights(spec: Spec) -> ps.Plan:
     )
 
 
-@ps.continuous("width", "neurons")
+@ps.arm(
+    continuous=(
+        "width",
+        "neurons",
+    )
+)
 def gram_descent(spec: Spec) -> ps.Plan:
     """The same descent in the Gram matrices of the words, exactly; its cost does not depend on the widths."""
     data.check(spec)

@@ -37,7 +37,7 @@ STEPS = 5_000_000  # of head 1 between two records: enough for t = 10^7
 Description = Callable[[Held, Spec], Kernels]
 
 
-@ps.continuous("length")
+@ps.arm(continuous=("length",))
 def exact_flow(spec: Spec) -> ps.Plan:
     """Gradient flow of the true softmax model at any length, without sampling; time is t."""
     _sharp_first_layer(spec, "exact_flow", "mean_field_flow")
@@ -55,7 +55,7 @@ def mean_field_flow(spec: Spec) -> ps.Plan:
     return _second_layer(spec, many_keys)
 
 
-@ps.continuous("length")
+@ps.arm(continuous=("length",))
 def paper_flow(spec: Spec) -> ps.Plan:
     """The printed ODE: an exponential instead of the softmax, one weight instead of two; time is t."""
     if spec.tokens == "boolean":

@@ -36,7 +36,7 @@ class Memory(eqx.Module):
     teacher: Decoder | None = None
 
 
-@ps.continuous("dataset")
+@ps.arm(continuous=("dataset",))
 def decoder(spec: Spec) -> ps.Plan:
     """Adam on chains of one length with true labels."""
     return _plan(spec, _base(spec))
