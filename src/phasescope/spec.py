@@ -138,6 +138,8 @@ def parse(spec: Spec, assignments: Sequence[str]) -> dict[str, Value]:
         name, equals, text = word.partition("=")
         if not equals:
             raise SpecError(f'"{word}" is not of the form field=value, as in eta=0.1.')
+        if name in changes:
+            raise SpecError(f"{name} is given twice: {name}={text} comes after another value of it.")
         changes[name] = parse_value(spec, name, text)
     spec.replace(**changes)
     return changes
@@ -187,7 +189,7 @@ def _coerce(f: dataclasses.Field, kinds: tuple[type, ...], value: Any) -> Value:
         if int in kinds:
             return value
         if float in kinds:
-            return float(value)
+            return _as_float(f, value)
     elif isinstance(value, float):
         if float in kinds:
             return value
@@ -199,6 +201,13 @@ def _coerce(f: dataclasses.Field, kinds: tuple[type, ...], value: Any) -> Value:
         if float in kinds and value in ("inf", "-inf"):
             return float(value)
     raise SpecError(f"{f.name} must be {_words(kinds)}, got {f.name}={value!r}.")
+
+
+def _as_float(f: dataclasses.Field, value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise SpecError(f"{f.name} is too large for a number of 64 bits: it has {len(str(value))} digits.") from None
 
 
 def _check_range(f: dataclasses.Field, value: Value) -> None:

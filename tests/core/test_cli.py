@@ -205,7 +205,7 @@ def test_run_writes_into_the_store_that_is_named(phasescope, mine, tmp_path):
         (["run", "linear_modes", "flow", "--at", "1e9"], "linear_modes.flow runs from 0 to 15"),
         (["run", "linear_modes", "flow", "--at", "soon"], "--at=soon is neither numbers a,b,c nor a range"),
         (["run", "nowhere.py", "flow"], "there is no file nowhere.py."),
-        (["run", "linear_modes", "flow", "--seed", "4294967296"], "a seed is a number from 0 to 4294967295"),
+        (["run", "linear_modes", "flow", "--seed", "4294967296"], "a seed is a whole number from 0 to 4294967295"),
         (["list", "linear_mode"], 'there is no study "linear_mode".'),
         (["sweep", "linear_modes", "flow", "epsilon=1:2"], "epsilon=1:2 is neither numbers a,b,c nor a range"),
         (["sweep", "linear_modes", "flow", "epsilon=1:2:3:ln"], "epsilon=1:2:3:ln is neither"),

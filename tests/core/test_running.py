@@ -278,8 +278,8 @@ def test_a_field_that_is_none_does_not_spoil_the_message():
         ((toys.study, "walk", {"steps": 2.5}), SpecError, "toys: steps must be an integer, got steps=2.5"),
         ((toys.study, "walk", {"eta": "big"}), SpecError, "toys: eta must be a number, got eta='big'"),
         ((toys.study, "walk", {"eta": -1}), SpecError, "toys: eta must be above 0, got eta=-1"),
-        ((toys.study, "walk", {"seed": -1}), SpecError, "a seed is a number from 0 to 4294967295, got seed=-1"),
-        ((toys.study, "walk", {"seed": 2**32}), SpecError, "a seed is a number from 0 to 4294967295"),
+        ((toys.study, "walk", {"seed": -1}), SpecError, "a seed is a whole number from 0 to 4294967295, got seed=-1"),
+        ((toys.study, "walk", {"seed": 2**32}), SpecError, "a seed is a whole number from 0 to 4294967295"),
         ((toys.study, "walk", {"at": [1e9]}), PlanError, "runs from 0 to 40"),
     ],
 )

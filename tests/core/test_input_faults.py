@@ -1,0 +1,160 @@
+"""What is no number, no time, no seed and no width is refused in one sentence, before anything runs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from phasescope.axes import axes, axis
+from phasescope.errors import SpecError
+from phasescope.spec import parse
+from phasescope.studies.regular_language import study
+
+# In a process of its own: in this one annotations are enforced, and a wrong type would not come so far.
+ASKING = """
+import json, sys
+import numpy as np
+import phasescope as ps
+
+nan = float("nan")
+run = lambda **more: ps.run("regular_language", "symmetric", preset="tiny", store=False, **more)
+sweep = lambda **more: ps.sweep("regular_language", "symmetric", preset="tiny", store=False, **more)
+questions = {
+    "seed=1.5": lambda: run(seed=1.5),
+    "seed=1.0": lambda: run(seed=1.0),
+    "seed=a": lambda: run(seed="a"),
+    "seed=None": lambda: run(seed=None),
+    "seed=True": lambda: run(seed=True),
+    "seed=int64": lambda: run(seed=np.int64(3)),
+    "seeds=[1, 1.5]": lambda: sweep(seeds=[1, 1.5]),
+    "seeds=2.0": lambda: sweep(seeds=2.0),
+    "seeds=True": lambda: sweep(seeds=True),
+    "seeds=None": lambda: sweep(seeds=None),
+    "seeds=12": lambda: sweep(seeds="12"),
+    "seeds=int64": lambda: sweep(seeds=np.int64(1)),
+    "at=[nan, 3]": lambda: run(at=[nan, 3]),
+    "at=[3, nan]": lambda: run(at=[3, nan]),
+    "sweep at=[3, nan]": lambda: sweep(at=[3, nan]),
+    "at=5.0": lambda: run(at=5.0),
+    "at=1,2": lambda: run(at="1,2"),
+    "sweep at=5.0": lambda: sweep(at=5.0),
+    "lam=[2, nan, 3]": lambda: sweep(lam=[2, nan, 3]),
+    "lam=[2, 3, nan]": lambda: sweep(lam=[2, 3, nan]),
+    "lam=[2, None]": lambda: sweep(lam=[2, None]),
+    "lam=[2, a]": lambda: sweep(lam=[2, "a"]),
+    "horizon=[2, None]": lambda: ps.sweep("regular_language", "log_flow", preset="tiny", horizon=[2, None], store=False),
+    "lam=10**400": lambda: run(lam=10**400),
+    "lam=[2, 10**400]": lambda: sweep(lam=[2, 10**400]),
+    "lanes=-1": lambda: sweep(lam=[2, 3], lanes=-1),
+    "lanes=0": lambda: sweep(lam=[2, 3], lanes=0),
+    "lanes=2.5": lambda: sweep(lam=[2, 3], lanes=2.5),
+    "a task": lambda: __import__("phasescope.sweeping").sweeping.Task(
+        "regular_language", "symmetric", "tiny", (), 0, (("lam", (2.0, nan, 3.0)),), None, 3
+    ).job(ps.find("regular_language"), ps.find("regular_language").arm("symmetric")),
+}
+answers = {}
+for name, ask in questions.items():
+    try:
+        answers[name] = f"gave {type(ask()).__name__}"
+    except Exception as error:
+        answers[name] = f"{type(error).__name__}: {error}"
+json.dump(answers, sys.stdout)
+"""
+
+
+@pytest.fixture(scope="module")
+def answers():
+    """What plain Python says to each question."""
+    done = subprocess.run([sys.executable, "-c", ASKING], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+SEED = "SpecError: regular_language: a seed is a whole number from 0 to 4294967295, got seed="
+SEEDS = (
+    "SpecError: regular_language: seeds are one or more different numbers from 0 to 4294967295, all of them whole, got "
+)
+TIMES = "SpecError: regular_language: `at` is a list of times, such as at=[1, 10], got at="
+LANES = "SpecError: regular_language: a block has one or more lanes, got lanes="
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("seed=1.5", SEED + "1.5."),
+        ("seed=1.0", SEED + "1.0."),
+        ("seed=a", SEED + "'a'."),
+        ("seed=None", SEED + "None."),
+        ("seed=True", SEED + "True."),
+        ("seed=int64", "gave Dataset"),
+        ("seeds=[1, 1.5]", SEEDS + "seeds=[1, 1.5]."),
+        ("seeds=2.0", SEEDS + "seeds=2.0."),
+        ("seeds=True", SEEDS + "seeds=True."),
+        ("seeds=None", SEEDS + "seeds=None."),
+        ("seeds=12", SEEDS + "seeds='12'."),
+        ("seeds=int64", "gave Dataset"),
+        ("at=[nan, 3]", "SpecError: regular_language: nan is not a time, got at=[nan, 3.0]."),
+        ("at=[3, nan]", "SpecError: regular_language: nan is not a time, got at=[3.0, nan]."),
+        ("sweep at=[3, nan]", "SpecError: regular_language: nan is not a time, got at=[3.0, nan]."),
+        ("at=5.0", TIMES + "5.0."),
+        ("at=1,2", TIMES + "'1,2'."),
+        ("sweep at=5.0", TIMES + "5.0."),
+        ("lam=[2, nan, 3]", "SpecError: regular_language: lam must be a finite number"),
+        ("lam=[2, 3, nan]", "SpecError: regular_language: lam must be a finite number"),
+        ("a task", "SpecError: regular_language: lam must be a finite number"),
+        ("lam=[2, None]", "SpecError: regular_language: lam must be a number, got lam=None."),
+        ("lam=[2, a]", "SpecError: regular_language: lam must be a number, got lam='a'."),
+        ("horizon=[2, None]", "SpecError: regular_language: an axis of horizon is made of numbers, got (2, None)"),
+        ("lam=10**400", "SpecError: regular_language: lam is too large for a number of 64 bits: it has 401 digits."),
+        ("lam=[2, 10**400]", "SpecError: regular_language: lam is too large for a number of 64 bits"),
+        ("lanes=-1", LANES + "-1."),
+        ("lanes=0", LANES + "0."),
+        ("lanes=2.5", LANES + "2.5."),
+    ],
+)
+def test_a_wrong_question_is_answered_in_one_sentence(question, answer, answers):
+    assert answers[question].startswith(answer)
+
+
+# --- on a command line ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["nan", "nan,3", "3,nan", "1:nan:3", "nan:3:3:log"])
+def test_nan_is_no_record_time(text):
+    with pytest.raises(SpecError, match="is neither numbers a,b,c nor a range"):
+        axis(text, "--at")
+
+
+@pytest.mark.parametrize("words", [["lam=2", "lam=3"], ["lam=2", "eta=1", "lam=2"]])
+def test_a_field_of_a_run_is_given_once(words):
+    with pytest.raises(SpecError, match="lam is given twice"):
+        parse(study.spec, words)
+
+
+@pytest.mark.parametrize("words", [["lam=2:3:2:log", "lam=5,6"], ["lam=2", "lam=3"], ["lam=2,3", "lam=4"]])
+def test_a_field_of_a_sweep_is_given_once(words):
+    with pytest.raises(SpecError, match="lam is given twice"):
+        axes(study.spec, words)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["run", "regular_language", "symmetric", "--at", "nan"], "--at=nan is neither numbers"),
+        (["sweep", "regular_language", "symmetric", "--at", "nan", "--dry-run"], "--at=nan is neither numbers"),
+        (["sweep", "regular_language", "symmetric", "lam=2,nan,3", "--dry-run"], "lam must be a finite number"),
+        (["sweep", "regular_language", "symmetric", "lam=2,nan,nan", "--dry-run"], "lam must be a finite number"),
+        (["run", "regular_language", "symmetric", "lam=2", "lam=3"], "lam is given twice"),
+        (["sweep", "regular_language", "symmetric", "lam=2:3:2:log", "lam=5,6", "--dry-run"], "lam is given twice"),
+    ],
+)
+def test_the_command_line_refuses_it_in_one_line(words, sentence, store, monkeypatch, capsys):
+    from phasescope import cli
+
+    monkeypatch.setattr(sys, "argv", ["phasescope", *words])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    said = capsys.readouterr().err.strip()
+    assert (end.value.code, sentence in said, said.count("\n")) == (2, True, 0)
