@@ -45,7 +45,8 @@ def read(file: Path) -> xr.Dataset:
     """The dataset that was recorded."""
     if not file.exists():
         raise PlanError(f"{file.name} was not recorded yet: it is made where there is a GPU (see the study's README).")
-    return unpack(file, file.read_bytes(), LIMIT)
+    with file.open("rb") as opened:
+        return unpack(file, opened, LIMIT)
 
 
 def manifest_of(ds: xr.Dataset) -> dict[str, Any]:

@@ -430,7 +430,7 @@ def test_a_link_out_of_the_store_is_not_followed(tmp_path, name):
     outside = tmp_path / "outside"
     os.rename(entry.folder / name, outside)
     (tmp_path / "runs/linear_modes/flow" / entry.digest / name).symlink_to(outside)
-    with pytest.raises(StoreError, match="leaves the store"):
+    with pytest.raises(StoreError, match="is a link"):
         read_all(store, entry)
 
 
@@ -495,7 +495,7 @@ HOSTILE = {
 def test_a_hostile_record_file_is_an_error_in_words(change):
     data = tamper(recordfile.pack(dataset()), change)
     with pytest.raises(StoreError, match=r"records\.zarr\.zip"):
-        recordfile.unpack(Path("records.zarr.zip"), data, limit=2**30)
+        recordfile.unpack(Path("records.zarr.zip"), io.BytesIO(data), limit=2**30)
 
 
 def test_a_zip_that_unpacks_to_more_than_it_is_is_refused():
@@ -503,7 +503,7 @@ def test_a_zip_that_unpacks_to_more_than_it_is_is_refused():
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("zarr.json", b"0" * 10**7)
     with pytest.raises(StoreError, match="unpack to more"):
-        recordfile.unpack(Path("records.zarr.zip"), file.getvalue(), limit=2**30)
+        recordfile.unpack(Path("records.zarr.zip"), file, limit=2**30)
 
 
 def test_records_larger_than_allowed_are_not_loaded(tmp_path):

@@ -16,11 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
+from .entries import STATUSES, entry_from_json
 from .storage import (
     FORMAT,
     LARGEST_JSON,
     Damaged,
+    TooLarge,
     check_hash,
+    inside,
     make_folders,
     pack_tensors,
     place,
@@ -42,9 +45,9 @@ if TYPE_CHECKING:
 
     from .entries import Entry, Identity
 
-STATUSES = ("finished", "diverged", "stopped")
 RECORDS = "records.zarr.zip"
 _CHECKPOINT = re.compile(r"([0-9]{6})\.json")
+_CHECKPOINT_FILE = re.compile(r"\.?([0-9]{6})\.(json|state\.safetensors|records\.safetensors)(\.part)?")
 _STATES_KEPT = 2
 
 
@@ -63,14 +66,27 @@ class Draft:
     `finished` is the entry, if another process has finished the run while this one waited.
     """
 
-    def __init__(self, root: Path, identity: Identity, find: Callable[[Identity], Entry | None]) -> None:
-        path = Path(identity.study, identity.arm, identity.digest)
-        self.identity, self.folder, self.finished = identity, root / ".drafts" / path, find(identity)
-        self._root, self._target, self._find = root, root / path, find
+    def __init__(
+        self, root: Path, identity: Identity, find: Callable[[Identity], Entry | None], limit: int = 2**31
+    ) -> None:
+        """`limit` is the most bytes that the records may take in memory."""
+        self.identity = identity
+        self.finished = find(identity)
+        self._root = root
+        self._find = find
+        self._limit = limit
         self._number: int | None = None
         self._seal = ""
+        # Whatever could stop the run at its end stops it before its beginning.
+        unfinished_folder(root, identity)
+        _check_identity(identity)
         if self.finished:
             self.abandon()
+
+    @property
+    def folder(self) -> Path:
+        """Where the checkpoints are; it is looked at for links whenever it is used."""
+        return draft_folder(self._root, self.identity)
 
     def save(self, position: Mapping[str, Any], leaves: Sequence[np.ndarray], parts: Mapping[str, np.ndarray]) -> None:
         """One checkpoint: the state, and the records since the one before. `position` holds numbers, words, lists."""
@@ -87,14 +103,15 @@ class Draft:
         }  # fmt: skip
         sealed = seal(document)
         # One sync of the folder for all three: should a power cut reorder the renames, the hashes tell.
-        with refusals(self.folder, "save a checkpoint in"):
-            make_folders(self.folder)
+        folder = self.folder
+        with refusals(folder, "save a checkpoint in"):
+            make_folders(folder)
             for name, data in (*files.items(), (f"{number:06d}.json", sealed)):
-                place(self.folder / name, data)
-            sync_folder(self.folder)
+                place(folder / name, data)
+            sync_folder(folder)
         self._number, self._seal = number, sha256(sealed)
         with contextlib.suppress(OSError):
-            (self.folder / f"{number - _STATES_KEPT:06d}.state.safetensors").unlink(missing_ok=True)
+            (folder / f"{number - _STATES_KEPT:06d}.state.safetensors").unlink(missing_ok=True)
 
     def resume(self) -> Resumed | None:
         """The newest checkpoint that is intact with all records before it; what comes after it is removed."""
@@ -102,11 +119,12 @@ class Draft:
         parts: list[dict[str, np.ndarray]] = []
         self._number, self._seal, number, previous = 0, "", 0, ""
         states: dict[int, tuple[str, dict[str, Any]]] = {}
-        with contextlib.suppress(Damaged, KeyError, TypeError):
-            while (path := self.folder / f"{number + 1:06d}.json").exists():
+        folder = self.folder
+        with contextlib.suppress(Damaged, TooLarge, KeyError, TypeError):
+            while os.path.lexists(path := folder / f"{number + 1:06d}.json"):
                 data = read(path, self._root, limit=LARGEST_JSON)
                 document = unseal(path, data)
-                if document["previous"] != previous:
+                if document["previous"] != previous or type(document["position"]) is not dict:
                     break
                 parts.append(self._tensors(document, f"{number + 1:06d}.records.safetensors"))
                 number, previous = number + 1, sha256(data)
@@ -130,11 +148,12 @@ class Draft:
 
         `manifest["status"]` is finished (which it is when not given), diverged or stopped.
         """
-        from .recordfile import content, pack
+        from .recordfile import check_size, content, pack
 
         status = manifest.get("status", "finished")
         if status not in STATUSES:
             raise StoreError(f'a run is {", ".join(STATUSES)}, got status "{status}".')
+        check_size(dataset, self._limit)
         files = {RECORDS: pack(dataset)}
         for name, leaves in (snapshots or {}).items():
             if (file := snapshot_file(name)) in files:
@@ -145,9 +164,11 @@ class Draft:
             "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             "files": _listing(files), "content": content(dataset),
         }  # fmt: skip
-        self._publish(files | {"run.json": seal(document)})
+        sealed = seal(document)
+        entry_from_json(run_folder(self._root, self.identity), document)  # what would not be read is not written
+        self._publish(files | {"run.json": sealed})
         entry = self._find(self.identity)
-        assert entry is not None, f"{self._target} was written and is not there"
+        assert entry is not None, f"{self.identity.digest} was written and is not there"
         self.finished = entry
         self.abandon()
         return entry
@@ -158,9 +179,10 @@ class Draft:
         remove_tree(self.folder)
 
     def _publish(self, files: Mapping[str, bytes]) -> None:
-        aside = unfinished_folder(self._target)
-        with refusals(self._target, "write the run"):
-            make_folders(self._target.parent)
+        target = run_folder(self._root, self.identity)
+        aside = unfinished_folder(self._root, self.identity)
+        with refusals(target, "write the run"):
+            make_folders(target.parent)
             remove_tree(aside)
             try:
                 folders = {(aside / name).parent for name in files} | {aside}
@@ -171,15 +193,15 @@ class Draft:
                 for folder in folders:
                     sync_folder(folder)
                 try:
-                    os.rename(aside, self._target)
+                    os.rename(aside, target)
                 except OSError:
-                    if not self._target.is_dir():
+                    if not target.is_dir():
                         raise
                     remove_tree(aside)
             except BaseException:
                 remove_tree(aside)
                 raise
-            sync_folder(self._target.parent)
+            sync_folder(target.parent)
 
     def _tensors(self, document: dict[str, Any], name: str) -> dict[str, np.ndarray]:
         path, listed = self.folder / name, document["files"][name]
@@ -187,34 +209,62 @@ class Draft:
 
     def _forget_after(self, number: int) -> None:
         """Remove later files, the last first, so that no history is ever continued by a piece of another."""
-        with refusals(self.folder, "clear old checkpoints in"):
-            for path in sorted(self.folder.glob("*"), reverse=True):
-                if not path.name[:6].isdigit() or int(path.name[:6]) > number:
-                    path.unlink(missing_ok=True)
+        folder = self.folder
+        with refusals(folder, "clear old checkpoints in"):
+            for name in sorted(os.listdir(folder) if folder.is_dir() else [], reverse=True):
+                found = _CHECKPOINT_FILE.fullmatch(name)
+                if found and (int(found[1]) > number or found[3]):
+                    (folder / name).unlink(missing_ok=True)  # of a link, the link itself
 
 
-def last_position(folder: Path, root: Path) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-    """The identity of a draft and the position of its last checkpoint, as far as they can be read."""
-    identity = position = None
-    numbers = sorted((int(m[1]) for p in folder.glob("*.json") if (m := _CHECKPOINT.fullmatch(p.name))), reverse=True)
+def last_position(folder: Path, root: Path) -> tuple[Any, dict[str, Any] | None]:
+    """The identity of a draft, as it is written there, and the position of its last checkpoint, as far as they can be read."""
+    names = os.listdir(folder)
+    numbers = sorted((int(m[1]) for name in names if (m := _CHECKPOINT.fullmatch(name))), reverse=True)
+    identity = None
+    position = None
     for number in numbers:
         if position is None or number == 1:
             path = folder / f"{number:06d}.json"
             with contextlib.suppress(StoreError):
                 document = unseal(path, read(path, root, limit=LARGEST_JSON))
-                position = position or document.get("position")
                 identity = document.get("identity")
+                found = document.get("position")
+                if position is None and type(found) is dict:
+                    position = found
     return identity, position
 
 
-def unfinished_folder(target: Path) -> Path:
+def run_folder(root: Path, identity: Identity) -> Path:
+    """Where a finished run is."""
+    return inside(root, identity.study, identity.arm, identity.digest)
+
+
+def unfinished_folder(root: Path, identity: Identity) -> Path:
     """Where a run is written before it is visible."""
-    return target.with_name(f".{target.name}.part")
+    return inside(root, identity.study, identity.arm, f".{identity.digest}.part")
+
+
+def draft_folder(root: Path, identity: Identity) -> Path:
+    """Where the checkpoints of a run are."""
+    return inside(root, ".drafts", identity.study, identity.arm, identity.digest)
 
 
 def snapshot_file(name: str) -> str:
     """The file of a snapshot; a stage may have any name, a file may not."""
     return f"snapshots/{re.sub(r'[^A-Za-z0-9_-]+', '_', name)[:100]}.safetensors"
+
+
+def _check_identity(identity: Identity) -> None:
+    """Refuse, before it runs, a run whose `run.json` would be too large to be read; the other half is for its content."""
+    try:
+        seal(identity.to_json(), limit=LARGEST_JSON // 2)
+    except TooLarge:
+        times = len(identity.at or ())
+        raise TooLarge(
+            f"cannot store {identity.study}.{identity.arm} with {times} record times: to write them down takes more than "
+            f"{LARGEST_JSON // 2**21} MiB. Ask for fewer of them, or keep nothing: store=False."
+        ) from None
 
 
 def _listing(files: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:

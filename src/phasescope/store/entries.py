@@ -8,7 +8,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,11 @@ from .storage import plain
 Value = bool | int | float | str | None
 NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
 DIGEST = re.compile(r"[0-9a-f]{16}")
+STATUSES = ("finished", "diverged", "stopped")
+
+
+# What documents of strange types provoke when they are taken for an identity or an entry.
+_STRANGE = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -41,18 +46,24 @@ class Identity:
             raise StoreError(
                 f"the spec of a run is a mapping and its source a word, got {self.spec!r}, {self.source!r}."
             )
-        lanes = None if self.lanes is None else {str(k): tuple(map(_number, v)) for k, v in self.lanes.items()}
         object.__setattr__(self, "spec", plain(self.spec))
-        object.__setattr__(self, "seed", int(self.seed))
-        object.__setattr__(self, "at", None if self.at is None else tuple(map(_number, self.at)))
-        object.__setattr__(self, "lanes", lanes)
+        object.__setattr__(self, "seed", _whole("seed", self.seed))
+        object.__setattr__(self, "at", None if self.at is None else _numbers("at", self.at))
+        object.__setattr__(self, "lanes", None if self.lanes is None else _lanes(self.lanes))
+        object.__setattr__(self, "width", _whole("width", self.width))
 
     def to_json(self) -> dict[str, Any]:
         return plain({f.name: getattr(self, f.name) for f in dataclasses.fields(self)})
 
     @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Identity:
-        return cls(**{f.name: document[f.name] for f in dataclasses.fields(cls)})
+    def from_json(cls, document: Any) -> Identity:
+        """The identity that `to_json` wrote down; any other document is a StoreError."""
+        try:
+            identity = cls(**{f.name: document[f.name] for f in dataclasses.fields(cls)})
+            _ = identity.digest
+        except _STRANGE as error:
+            raise StoreError(f"this is not the identity of a run: {type(error).__name__} {error}.") from None
+        return identity
 
     @functools.cached_property
     def canonical(self) -> str:
@@ -94,6 +105,29 @@ class Entry:
     id = property(lambda self: run_id(self.folder))
 
 
+def entry_from_json(folder: Path, document: Mapping[str, Any]) -> Entry:
+    """The entry of the run in `folder`, as `run.json` or the index has it; anything strange in it is a StoreError."""
+    identity = Identity.from_json(document.get("identity"))
+    if (identity.study, identity.arm, identity.digest) != folder.parts[-3:]:
+        raise StoreError("it is the identity of another run.")
+    status, manifest, created, content = (document.get(k) for k in ("status", "manifest", "created", "content"))
+    if status not in STATUSES or type(created) is not str:
+        raise StoreError(f"its status is {status!r}, and it was created {created!r}.")
+    if type(manifest) is not dict or not _is_finite(manifest.get("seconds", 0)):
+        raise StoreError("its manifest is not a mapping, or has seconds that are no number.")
+    if type(content) is not dict or not all(map(_is_array, content.values())):
+        raise StoreError("its content is not a table of arrays.")
+    return Entry(identity, folder, status, manifest, created, content)
+
+
+def _is_finite(value: Any) -> bool:
+    return type(value) in (int, float) and -math.inf < value < math.inf
+
+
+def _is_array(value: Any) -> bool:
+    return type(value) is dict and type(value.get("sha256")) is str and type(value.get("coord")) is bool
+
+
 @dataclasses.dataclass(frozen=True)
 class Unfinished:
     """A run in the making: where its last checkpoint stands, and whether a process is at work on it."""
@@ -131,10 +165,36 @@ def run_id(folder: Path) -> str:
     return "/".join(folder.parts[-3:])
 
 
-def _number(value: Any) -> int | float:
-    """A Python number, also from numpy or from the words that JSON has for infinities."""
-    value = value.item() if hasattr(value, "item") else value
-    return float(value) if isinstance(value, str) else value
+def _whole(what: str, value: Any) -> int:
+    """A whole number, also as numpy or a float have it."""
+    found = value.item() if hasattr(value, "item") else value
+    if type(found) is float and found.is_integer():
+        found = int(found)
+    if type(found) is not int:
+        raise StoreError(f"the {what} of a run is a whole number, got {what}={value!r}.")
+    return found
+
+
+def _numbers(what: str, values: Any) -> tuple[int | float, ...]:
+    """Python numbers, also from numpy or from the words that JSON has for infinities; NaN is none."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise StoreError(f"{what} holds numbers, got {values!r}.")
+    return tuple(_number(what, value) for value in values)
+
+
+def _number(what: str, value: Any) -> int | float:
+    found = value.item() if hasattr(value, "item") else value
+    if found in ("inf", "-inf"):
+        found = float(found)
+    if type(found) not in (int, float) or found != found:  # not isnan, for which an integer may be too large
+        raise StoreError(f"{what} holds numbers, got {value!r}.")
+    return found
+
+
+def _lanes(lanes: Any) -> dict[str, tuple[int | float, ...]]:
+    if not isinstance(lanes, Mapping):
+        raise StoreError(f"lanes is a mapping from fields to their values, got {lanes!r}.")
+    return {str(field): _numbers(f"the lane field {field}", values) for field, values in lanes.items()}
 
 
 def _canonical(value: Any) -> Any:

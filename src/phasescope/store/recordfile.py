@@ -3,6 +3,8 @@
 It is written and read here and not through zarr, which takes thirty times as long for small arrays, and which looks up
 codecs and data types by names that a file brings along. What is read must be, word for word, what is written here.
 The same dataset gives the same bytes.
+
+A file is read chunk by chunk into arrays whose sizes were added up before: what it takes in memory is what it holds.
 """
 
 from __future__ import annotations
@@ -30,7 +32,12 @@ _NUMBERS = {
 _RESERVED = {"_FillValue", "dtype", "coordinates"}  # xarray gives these attributes a meaning of its own
 _NAME = re.compile(r"(?!__)[^\W\d][\w\-.]*")
 _CHUNK = 2**24
+_Readable = io.BytesIO | io.BufferedReader
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the oldest time a zip file knows
+# Limits on what describes the numbers, for writing and for reading: one variable takes about 600 bytes of metadata and
+# 200 of the zip's table of contents, whose entries take fifteen times their size in memory.
+_LARGEST_METADATA = 2**24
+_LARGEST_TABLE = 2**23
 
 
 def content(ds: xr.Dataset) -> dict[str, dict[str, Any]]:
@@ -43,9 +50,19 @@ def content(ds: xr.Dataset) -> dict[str, dict[str, Any]]:
             "dims": list(map(str, variable.dims)),
             "dtype": array.dtype.name,
             "shape": list(array.shape),
-            "sha256": hashlib.sha256(array.tobytes()).hexdigest(),
+            "sha256": hashlib.sha256(_bytes_of(array)).hexdigest(),
         }
     return out
+
+
+def check_size(ds: xr.Dataset, limit: int) -> None:
+    """Refuse to store what `unpack` would refuse to read."""
+    total = sum(_held(name, v.dims, v.shape, v.dtype.itemsize) for name, v in ds.variables.items())
+    if total > limit:
+        raise StoreError(
+            f"cannot store a run of {total / 2**30:.3g} GiB of records: {limit / 2**30:.3g} GiB are allowed. "
+            "Ask for fewer record times or fewer lanes, or keep nothing: store=False."
+        )
 
 
 def pack(ds: xr.Dataset) -> bytes:
@@ -56,45 +73,63 @@ def pack(ds: xr.Dataset) -> bytes:
     _check_names(ds)
     compress = Zstd(level=3).encode
     file = io.BytesIO()
+    described = 0
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         put = lambda key, data: archive.writestr(zipfile.ZipInfo(key, _EPOCH), data)
         # `coordinates` is how xarray marks coordinates that are no dims.
         beside = " ".join(str(name) for name in ds.coords if name not in ds.dims)
-        put("zarr.json", _json(_group(dict(ds.attrs) | ({"coordinates": beside} if beside else {}))))
+        group = _json(_group(dict(ds.attrs) | ({"coordinates": beside} if beside else {})))
+        described += len(group)
+        put("zarr.json", group)
         for name, variable in ds.variables.items():
             array, dims = _little(variable.values), list(map(str, variable.dims))
             chunk = _chunk(array.shape, array.dtype.itemsize)
-            put(f"{name}/zarr.json", _json(_array(array.dtype.name, list(array.shape), chunk, dims, variable.attrs)))
+            meta = _json(_array(array.dtype.name, list(array.shape), chunk, dims, variable.attrs))
+            described += len(meta)
+            put(f"{name}/zarr.json", meta)
             for number, key in enumerate(_chunk_keys(str(name), array.shape, chunk)):
                 piece = array[number * chunk[0] : (number + 1) * chunk[0]] if chunk else array
                 if piece.shape != tuple(chunk):  # the last one is filled up, as zarr has it
                     piece = np.concatenate([piece, np.zeros((chunk[0] - len(piece), *chunk[1:]), array.dtype)])
-                put(key, compress(piece.tobytes()))
+                put(key, compress(_bytes_of(piece)))
+    if described > _LARGEST_METADATA or _table_size(file) > _LARGEST_TABLE:
+        raise StoreError(
+            f"cannot store {len(ds.variables)} variables with {described} bytes of attributes: at most "
+            f"{_LARGEST_METADATA} bytes are read again. Store fewer variables or shorter attributes."
+        )
     return file.getvalue()
 
 
-def unpack(path: Path, data: bytes, limit: int) -> xr.Dataset:
-    """The dataset that `pack` was given; `limit` is the most bytes that its arrays may take."""
+def unpack(path: Path, file: _Readable, limit: int) -> xr.Dataset:
+    """The dataset that `pack` was given, from the open file; `limit` is the most bytes that its arrays may take."""
     import xarray as xr
 
     try:
-        members = _members(data)
-        group = json.loads(members.pop("zarr.json"))
-        attrs = group["attributes"]
-        names = [key.removesuffix("/zarr.json") for key in members if key.endswith("/zarr.json")]
-        described = {name: _described(name, members.pop(f"{name}/zarr.json")) for name in names}
-        total = sum(math.prod(m["shape"]) * _NUMBERS[m["data_type"]] for m in described.values())
-        if total <= limit:
-            variables = {name: _variable(name, meta, members) for name, meta in described.items()}
-            if members or group != _group(attrs):
-                raise ValueError(f"what is {sorted(members)[:3]}?")
-            beside = str(attrs.pop("coordinates", "")).split()
-            coords = {n: v for n, v in variables.items() if n in beside or v[0] == (n,)}
-            return xr.Dataset({n: v for n, v in variables.items() if n not in coords}, coords, attrs)
+        with _archive(file) as archive:
+            members = _members(archive, file)
+            text, texts = _metadata(archive, members)
+            group = json.loads(text)
+            attrs = group["attributes"]
+            described = {name: _described(name, text) for name, text in texts.items()}
+            total = sum(
+                _held(n, m["dimension_names"], m["shape"], _NUMBERS[m["data_type"]]) for n, m in described.items()
+            )
+            if total <= limit:
+                variables = {name: _variable(name, meta, archive, members) for name, meta in described.items()}
+                if members or group != _group(attrs):
+                    raise ValueError(f"what is {sorted(members)[:3]}?")
+                beside = str(attrs.pop("coordinates", "")).split()
+                coords = {n: v for n, v in variables.items() if n in beside or v[0] == (n,)}
+                return xr.Dataset({n: v for n, v in variables.items() if n not in coords}, coords, attrs)
     except Exception as error:  # whatever a stranger's bytes provoke is one thing to the caller
         raise Damaged(f"{path} is damaged: it is not the records that were written ({error}). {REPAIR}") from error
     held, allowed = total / 2**30, limit / 2**30
     raise StoreError(f"{path} holds {held:.3g} GiB of numbers; {allowed:.3g} GiB are allowed. Give a larger limit.")
+
+
+def _held(name: Any, dims: Any, shape: Any, itemsize: int) -> int:
+    """The bytes that a variable takes in memory; the coordinate of a dim has an index beside it."""
+    return math.prod(shape) * (itemsize + (8 if tuple(dims) == (name,) else 0))
 
 
 def _described(name: str, text: bytes) -> dict[str, Any]:
@@ -116,29 +151,52 @@ def _described(name: str, text: bytes) -> dict[str, Any]:
     return meta
 
 
-def _variable(name: str, meta: dict[str, Any], members: dict[str, bytes]) -> tuple[tuple[str, ...], np.ndarray, dict]:
+def _variable(
+    name: str, meta: dict[str, Any], archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]
+) -> tuple[tuple[str, ...], np.ndarray, dict]:
     """An array from its chunks, each of which unpacks to as much as it should; they are taken out of `members`."""
     import numpy as np
-    from numcodecs.zstd import Zstd
 
     shape, chunk = meta["shape"], meta["chunk_grid"]["configuration"]["chunk_shape"]
     dtype = np.dtype(meta["data_type"]).newbyteorder("<")
     size = math.prod(chunk) * dtype.itemsize
     if len(members) < (count := _chunk_count(shape, chunk)):
         raise ValueError(f'"{name}" has not all of its {count} chunks')
-    frames = [members.pop(key) for key in _chunk_keys(name, shape, chunk)]
-    if any(_unpacked_size(frame) != size for frame in frames):
+    array = np.empty(shape, dtype)
+    flat = array.reshape(-1).view(np.uint8)
+    for number, key in enumerate(_chunk_keys(name, shape, chunk)):
+        frame = archive.read(members.pop(key))
+        rows = flat[number * size : (number + 1) * size]
+        if rows.size == size:
+            _decompress(name, frame, rows)
+        else:  # the last chunk is filled up
+            whole = np.empty(size, np.uint8)
+            _decompress(name, frame, whole)
+            rows[:] = whole[: rows.size]
+    return tuple(meta["dimension_names"]), array.astype(dtype.newbyteorder("="), copy=False), meta["attributes"]
+
+
+def _decompress(name: str, frame: bytes, out: np.ndarray) -> None:
+    """Unpack a chunk that is one frame, and says that it has as many bytes as `out`, into `out`."""
+    from numcodecs.zstd import Zstd
+
+    unpacked, end = _frame(frame)
+    if unpacked != out.size:
         raise ValueError(f'"{name}" has a chunk that unpacks to another size')
-    array = np.empty(shape, dtype.newbyteorder("="))
-    for number, frame in enumerate(frames):
-        piece = np.frombuffer(Zstd().decode(frame), dtype).reshape(chunk)
-        rows = slice(number * chunk[0], min((number + 1) * chunk[0], shape[0])) if chunk else ...
-        array[rows] = piece[: rows.stop - rows.start] if isinstance(rows, slice) else piece
-    return tuple(meta["dimension_names"]), array, meta["attributes"]
+    if end != len(frame):
+        raise ValueError(f'"{name}" has a chunk with more than one frame')
+    Zstd().decode(frame, out)
 
 
 def _little(array: np.ndarray) -> np.ndarray:
     return array.astype(array.dtype.newbyteorder("<"), copy=False)
+
+
+def _bytes_of(array: np.ndarray) -> memoryview:
+    """The bytes of an array in C order, without a copy where they lie in that order."""
+    import numpy as np
+
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
 def _chunk(shape: tuple[int, ...], itemsize: int) -> list[int]:
@@ -205,24 +263,73 @@ def _check_names(ds: xr.Dataset) -> None:
             raise StoreError(f'cannot store "{name}": the attribute {min(taken)} has a meaning of its own. Rename it.')
 
 
-def _members(data: bytes) -> dict[str, bytes]:
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        entries = archive.infolist()
-        if any(e.compress_type != zipfile.ZIP_STORED for e in entries) or sum(e.file_size for e in entries) > len(data):
-            raise ValueError("members that unpack to more than they are")
-        if len({e.filename for e in entries}) != len(entries):
-            raise ValueError("two members of one name")
-        return {e.filename: archive.read(e) for e in entries}
+def _archive(file: _Readable) -> zipfile.ZipFile:
+    """The zip in the file, after a look at how long its table of contents is."""
+    if _table_size(file) > _LARGEST_TABLE:
+        raise ValueError("its table of contents is too long")
+    return zipfile.ZipFile(file)
 
 
-def _unpacked_size(frame: bytes) -> int:
-    """What a zstd frame says it unpacks to (RFC 8878, section 3.1.1.1)."""
-    if frame[:4] != b"\x28\xb5\x2f\xfd":
+def _table_size(file: _Readable) -> int:
+    """The bytes before the end of a zip that its table of contents takes, as its last record says (APPNOTE 4.3.16).
+
+    A zip that is larger than 2 GiB has a second such record before it (4.3.14, 4.3.15).
+    """
+    length = file.seek(0, io.SEEK_END)
+    file.seek(max(0, length - 98))
+    tail = file.read(98)
+    file.seek(0)
+    last = tail[-22:]
+    if last[:4] != b"PK\5\6" or last[20:] != b"\0\0":
+        raise ValueError("it does not end like a zip of records")
+    size = int.from_bytes(last[12:16], "little")
+    locator = tail[-42:-22]
+    if locator[:4] != b"PK\6\7":
+        return size
+    larger = tail[-98:-42]
+    if larger[:4] != b"PK\6\6" or int.from_bytes(locator[8:16], "little") != length - 98:
+        raise ValueError("it does not end like a zip of records")
+    return max(size, int.from_bytes(larger[40:48], "little"))
+
+
+def _members(archive: zipfile.ZipFile, file: _Readable) -> dict[str, zipfile.ZipInfo]:
+    """What is in the zip, by name; none of it takes more bytes than it has in the file."""
+    length = file.seek(0, io.SEEK_END)
+    entries = archive.infolist()
+    if any(e.compress_type != zipfile.ZIP_STORED for e in entries) or sum(e.file_size for e in entries) > length:
+        raise ValueError("members that unpack to more than they are")
+    if len({e.filename for e in entries}) != len(entries):
+        raise ValueError("two members of one name")
+    return {e.filename: e for e in entries}
+
+
+def _metadata(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]) -> tuple[bytes, dict[str, bytes]]:
+    """The JSON of the group, and that of every variable by its name; they are taken out of `members`."""
+    group = members.pop("zarr.json")
+    keys = [key for key in members if key.endswith("/zarr.json")]
+    found = {key.removesuffix("/zarr.json"): members.pop(key) for key in keys}
+    if group.file_size + sum(e.file_size for e in found.values()) > _LARGEST_METADATA:
+        raise ValueError("its metadata are too long")
+    return archive.read(group), {name: archive.read(e) for name, e in found.items()}
+
+
+def _frame(data: bytes) -> tuple[int, int]:
+    """What the first zstd frame says it unpacks to, and where it ends (RFC 8878, sections 3.1.1.1 and 3.1.1.2)."""
+    if data[:4] != b"\x28\xb5\x2f\xfd":
         raise ValueError("a chunk is not a zstd frame")
-    flags = frame[4]
+    flags = data[4]
     single_segment = flags >> 5 & 1
     start = 5 + (1 - single_segment) + (0, 1, 2, 4)[flags & 3]
     width = (single_segment, 2, 4, 8)[flags >> 6]
     if not width:
         raise ValueError("a chunk does not say how large it is")
-    return int.from_bytes(frame[start : start + width], "little") + (256 if width == 2 else 0)
+    unpacked = int.from_bytes(data[start : start + width], "little") + (256 if width == 2 else 0)
+    position = start + width
+    last = False
+    while not last:
+        header = int.from_bytes(data[position : position + 3], "little")
+        last = bool(header & 1) or position >= len(data)
+        repeated = (header >> 1) & 3 == 1  # one byte, many times
+        position += 3 + (1 if repeated else header >> 3)
+    has_checksum = flags >> 2 & 1
+    return unpacked, position + 4 * has_checksum

@@ -1,6 +1,7 @@
 """Bytes on disk: files written once, believed only when their hashes fit, and read as if a stranger had written them.
 
-Nothing here knows what a run is. Tensors are safetensors, documents are JSON sealed by its own hash.
+Nothing here knows what a run is. Tensors are safetensors, documents are JSON sealed by its own hash. Every path below
+the root of a store is made by `inside`, which refuses links: a store may come from a stranger.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping
+from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +25,13 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 REPAIR = 'Run "phasescope repair": it sets the damage aside, and what is missing is computed when next asked for.'
-LARGEST_JSON = 2**28
+# The largest JSON that is written or read. A record time takes 23 bytes of run.json, so 32 MiB hold 1.4 million of them;
+# 64 MiB of index hold 16,000 runs of 4 kB, and a larger store is read run by run. Parsed, JSON takes up to 26 times its
+# size if it is all lists and mappings, hence a limit on their number, and up to 13 times if it is numbers and words:
+# together less than 1 GiB for run.json, and little more for the index.
+LARGEST_JSON = 2**25
+LARGEST_INDEX = 2**26
+MOST_CONTAINERS = 2**21
 _ELSEWHERE = (
     "What was stored before is intact. Make room or get access, or choose another folder: --store DIR, PHASESCOPE_STORE"
 )
@@ -41,6 +49,44 @@ class Damaged(StoreError):
 
 class NewerFormat(StoreError):
     """Written by a later version: not damaged, only not ours to read."""
+
+
+class Linked(StoreError):
+    """A link where the store has a folder or a file."""
+
+
+class TooLarge(StoreError):
+    """More than is ever read into memory."""
+
+
+def is_link(path: Path | str) -> bool:
+    """Whether a symbolic link (or, on Windows, a junction) has this name, wherever it leads."""
+    try:
+        found = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    junction = getattr(found, "st_reparse_tag", 0) == getattr(stat, "IO_REPARSE_TAG_MOUNT_POINT", -1)
+    return stat.S_ISLNK(found.st_mode) or junction
+
+
+def inside(root: Path, *parts: str) -> Path:
+    """The path `root/parts`, which need not exist; a link anywhere on the way from `root`, or at its end, is an error.
+
+    `root` itself may be a link: the user named it. What lies below it may be a stranger's.
+    """
+    path = root
+    for part in parts:
+        if part in ("", ".", "..") or Path(part).name != part:
+            raise StoreError(f'"{part}" cannot be a file of the store {root}.')
+        path = path / part
+        with refusals(path, "look at"):
+            if is_link(path):
+                raise Linked(link_message(path))
+    return path
+
+
+def link_message(path: Path) -> str:
+    return f"{path} is a link, and no link in a store is followed. Remove it; what it points to is left alone."
 
 
 @contextlib.contextmanager
@@ -81,8 +127,8 @@ def sync_folder(folder: Path) -> None:
 
 
 def write(path: Path, data: bytes) -> None:
-    """Write and fsync a file that nobody looks for yet."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    """Write and fsync a new file, that nobody looks for yet."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     handle = os.open(path, flags, 0o644)
     try:
         view = memoryview(data)
@@ -96,6 +142,7 @@ def write(path: Path, data: bytes) -> None:
 def place(path: Path, data: bytes, temporary: str = "") -> None:
     """Write a file so that its name shows all of it or nothing; the folder is synced by the caller."""
     draft = path.with_name(f".{path.name}{temporary}.part")
+    draft.unlink(missing_ok=True)  # what a dead writer left; a link of this name goes, not what it points to
     try:
         write(draft, data)
         os.replace(draft, path)
@@ -106,27 +153,36 @@ def place(path: Path, data: bytes, temporary: str = "") -> None:
 
 
 def read(path: Path, root: Path, size: int | None = None, limit: int | None = None) -> bytes:
-    """A plain file inside `root`, of exactly `size` bytes if given; links out of the store are not followed."""
+    """The bytes of a plain file inside `root`: exactly `size` of them if given, and at most `limit`."""
+    with open_plain(path, root, size, limit) as file:
+        return file.read(os.fstat(file.fileno()).st_size)
+
+
+@contextlib.contextmanager
+def open_plain(path: Path, root: Path, size: int | None = None, limit: int | None = None) -> Iterator[BufferedReader]:
+    """A plain file inside `root`, open; it has exactly `size` bytes if given, and at most `limit`. No link is followed."""
+    if not path.is_relative_to(root):
+        raise StoreError(f"{path} is not in the store {root}. Ask the store that it belongs to.")
+    inside(root, *path.relative_to(root).parts)
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     try:
-        if not path.resolve().is_relative_to(root.resolve()):
-            raise Damaged(f"{path} is a link that leaves the store; it is not followed. Remove it. {REPAIR}")
-        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-        handle = os.open(path, flags)
-        with open(handle, "rb") as file:
-            found = os.fstat(handle)
+        with open(os.open(path, flags), "rb") as file:
+            found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
                 raise Damaged(f"{path} is not a plain file. Remove it. {REPAIR}")
             if size is not None and found.st_size != size:
                 raise Damaged(f"{path} is damaged: {size} bytes were written, {found.st_size} are there. {REPAIR}")
             if limit is not None and found.st_size > limit:
-                raise Damaged(f"{path} is damaged: it has {found.st_size} bytes, more than {limit}. {REPAIR}")
-            return file.read(found.st_size)
+                raise TooLarge(
+                    f"{path} has {found.st_size} bytes; at most {limit} are read. Remove it if it is not yours."
+                )
+            yield file
     except FileNotFoundError:
         raise Damaged(f"{path} is missing. {REPAIR}") from None
     except StoreError:
         raise
-    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
-        raise StoreError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}. {REPAIR}") from error
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {error.strerror or error}. {REPAIR}") from error
 
 
 def sha256(data: bytes | memoryview) -> str:
@@ -139,8 +195,21 @@ def check_hash(path: Path, data: bytes, expected: object) -> bytes:
     return data
 
 
-def remove_tree(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
+def check_file_hash(path: Path, file: BufferedReader, expected: object) -> None:
+    """The same for an open file, which is read piece by piece and then stands at its beginning again."""
+    found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != expected:
+        raise Damaged(f"{path} is damaged: its SHA-256 is not the one written down for it. {REPAIR}")
+    file.seek(0)
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a folder with all that is in it, or a file; of a link, the link itself. What cannot be removed stays."""
+    with contextlib.suppress(OSError):
+        if is_link(path) or path.is_file():
+            path.unlink(missing_ok=True)
+        else:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 @contextlib.contextmanager
@@ -166,14 +235,28 @@ def hold(path: Path, on_wait: Callable[[], None] | None = None, wait: bool = Tru
         lock.release()
 
 
-def seal(document: Mapping[str, Any], indent: int | None = 1) -> bytes:
-    """JSON whose first member is the SHA-256 of all the bytes after it."""
+def seal(document: Mapping[str, Any], indent: int | None = 1, limit: int = LARGEST_JSON) -> bytes:
+    """JSON whose first member is the SHA-256 of all the bytes after it. What `unseal` would refuse is not written."""
     body = json.dumps(document, sort_keys=True, indent=indent).encode()[1:]
-    return _seal_of(body) + body
+    sealed = _seal_of(body) + body
+    if len(sealed) > limit or _containers(sealed) > MOST_CONTAINERS:
+        raise TooLarge(
+            f"cannot store a document of {len(sealed) / 2**20:.3g} MiB with {_containers(sealed)} lists and mappings: "
+            f"at most {limit / 2**20:.3g} MiB with {MOST_CONTAINERS} are read again. Ask for fewer record times."
+        )
+    return sealed
 
 
 def unseal(path: Path, data: bytes) -> dict[str, Any]:
-    """The document of a sealed file; a changed byte is an error, a newer format is another one."""
+    """The document of a sealed file; a changed byte is an error, a newer format is another one.
+
+    The seal is checked before anything is parsed. A newer format is sealed in the same way: that is promised.
+    """
+    body = memoryview(data)[len(_seal_of(b"")) :]
+    if data[: len(_seal_of(b""))] != _seal_of(body):
+        raise Damaged(f"{path} is damaged: it is not the JSON that was written, its SHA-256 is another. {REPAIR}")
+    if _containers(data) > MOST_CONTAINERS:
+        raise TooLarge(f"{path} has more than {MOST_CONTAINERS} lists and mappings. Remove it if it is not yours.")
     try:
         document = json.loads(data)
         if not isinstance(document, dict):
@@ -185,13 +268,15 @@ def unseal(path: Path, data: bytes) -> dict[str, Any]:
             f"{path} has format {document['format']}; this version of phasescope reads up to {FORMAT}. Upgrade "
             "phasescope to read it: pip install -U phasescope. The file was left as it is."
         )
-    body = data[len(_seal_of(b"")) :]
-    if data != _seal_of(body) + body:
-        raise Damaged(f"{path} is damaged: its SHA-256 is not the one written down in it. {REPAIR}")
     return document
 
 
-def _seal_of(body: bytes) -> bytes:
+def _containers(data: bytes) -> int:
+    """How many lists and mappings a JSON text can have at most."""
+    return data.count(b"[") + data.count(b"{")
+
+
+def _seal_of(body: bytes | memoryview) -> bytes:
     return b'{"seal": "' + sha256(body).encode() + b'",'
 
 

@@ -10,22 +10,31 @@ import collections
 import contextlib
 import json
 import os
+import re
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
-from .drafts import RECORDS, STATUSES, Draft, last_position, snapshot_file, unfinished_folder
-from .entries import DIGEST, NAME, Entry, Identity, Problem, RepairReport, Unfinished, run_id
+from .drafts import RECORDS, Draft, last_position, run_folder, snapshot_file
+from .entries import DIGEST, NAME, Entry, Identity, Problem, RepairReport, Unfinished, entry_from_json, run_id
 from .storage import (
     FORMAT,
+    LARGEST_INDEX,
     LARGEST_JSON,
     REPAIR,
     Damaged,
+    Linked,
     NewerFormat,
+    check_file_hash,
     check_hash,
     hold,
+    inside,
+    is_link,
+    link_message,
     make_folders,
+    open_plain,
     place,
     read,
     refusals,
@@ -39,14 +48,21 @@ if TYPE_CHECKING:
     import numpy as np
     import xarray as xr
 
-_LIMIT = 2**33
+LIMIT = 2**31  # bytes of numbers in the records of one run, in memory, where nothing else is asked for
+_LOCK = re.compile(r"([0-9a-f]{16})\.lock")
+_PART = re.compile(r"\.([0-9a-f]{16})\.part")
+_INDEX_PART = re.compile(r"\.index\.json\.[0-9]+\.part")
 
 
 class Store:
-    """A folder of runs. Nothing is created before something is written."""
+    """A folder of runs. Nothing is created before something is written.
 
-    def __init__(self, root: str | Path) -> None:
+    `limit` is the most bytes that the records of a run may take in memory; larger ones are neither written nor loaded.
+    """
+
+    def __init__(self, root: str | Path, limit: int = LIMIT) -> None:
         self.root = Path(root).expanduser().absolute()
+        self.limit = limit
 
     @staticmethod
     def default_root(explicit: str | Path | None = None) -> Path:
@@ -55,11 +71,11 @@ class Store:
 
     def find(self, identity: Identity) -> Entry | None:
         """The finished run, or None."""
-        folder = self.root / identity.study / identity.arm / identity.digest
+        folder = run_folder(self.root, identity)
         with refusals(folder, "look for the run"):
             if not folder.exists():
                 return None
-        entry = self._entry(folder, self._document(folder))
+        entry, _ = self._described(folder)
         if entry.identity != identity:
             raise StoreError(f"{folder} holds another run, whose digest begins alike. Use another store for this one.")
         return entry
@@ -73,69 +89,94 @@ class Store:
         with refusals(self.root, "write to the store"):
             make_folders(lock.parent)
         with hold(lock, wait):
-            yield Draft(self.root, identity, self.find)
+            yield Draft(self.root, identity, self.find, self.limit)
 
     def entries(self) -> list[Entry]:
         """The finished runs that can be read, oldest first."""
         return self.survey()[0]
 
     def survey(self, afresh: bool = False) -> tuple[list[Entry], list[Problem]]:
-        """The finished runs, and those whose `run.json` cannot be read. The index saves reading what did not change."""
+        """The finished runs, and those that cannot be read, links among them. The index saves reading what did not change."""
         old = {} if afresh else self._index()
-        new, entries, problems = {}, [], []
-        for folder in self._folders(self.root):
+        new = {}
+        entries = []
+        folders, links = self._runs()
+        problems = [self._link_problem(link) for link in links]
+        for folder in folders:
             try:
                 new[run_id(folder)], entry = self._remembered(folder, old)
                 entries.append(entry)
             except StoreError as error:
                 problems.append(Problem(run_id(folder), folder, str(error)))
         if afresh or new != old:
-            with contextlib.suppress(OSError):  # a store that can only be read is a store
-                place(self.root / "index.json", seal({"format": FORMAT, "runs": new}, None), f".{os.getpid()}")
+            with contextlib.suppress(OSError):  # a store that can only be read is a store, and so is a very large one
+                sealed = seal({"format": FORMAT, "runs": new}, None, LARGEST_INDEX)
+                place(inside(self.root, "index.json"), sealed, f".{os.getpid()}")
         return sorted(entries, key=lambda e: (e.created, e.id)), problems
 
     def unfinished(self) -> list[Unfinished]:
         """Runs in the making or interrupted."""
         out = []
-        for folder in self._folders(self.root / ".drafts"):
-            if (self.root / folder.relative_to(self.root / ".drafts")).exists():
+        for folder in self._drafts()[0]:
+            if os.path.lexists(self.root / run_id(folder)):
                 continue
-            document, position = last_position(folder, self.root)
             identity = None
-            with contextlib.suppress(StoreError, KeyError, TypeError, ValueError):
-                identity = Identity.from_json(document) if document else None
+            position = None
+            with contextlib.suppress(OSError):  # it may be damaged, or removed while we look
+                document, position = last_position(folder, self.root)
+                if document is not None:
+                    found = Identity.from_json(document)
+                    identity = found if found.digest == folder.name else None
             out.append(Unfinished(run_id(folder), folder, identity, position, self._is_held(folder)))
         return out
 
-    def load(self, entry: Entry, verify: bool = True, limit: int = _LIMIT) -> xr.Dataset:
-        """The records. `limit` is the most bytes they may take in memory."""
+    def load(self, entry: Entry, verify: bool = True, limit: int | None = None) -> xr.Dataset:
+        """The records. `limit` is the most bytes they may take in memory, if not the store's own."""
         from .recordfile import content, unpack
 
-        document = self._document(entry.folder)
-        path, data = self._file(entry.folder, document, RECORDS, verify)
-        ds = unpack(path, data, limit)
+        _, document = self._described(entry.folder)
+        path = entry.folder / RECORDS
+        listed = document["files"][RECORDS]
+        with open_plain(path, self.root, size=listed["size"]) as file:
+            if verify:
+                check_file_hash(path, file, listed["sha256"])
+            ds = unpack(path, file, self.limit if limit is None else limit)
         if verify and content(ds) != document["content"]:
             raise Damaged(f"{path} is damaged: it holds other numbers than were written down for it. {REPAIR}")
         return ds
 
     def snapshot(self, entry: Entry, name: str, verify: bool = True) -> list[np.ndarray]:
         """The leaves of a stored state."""
-        path, data = self._file(entry.folder, self._document(entry.folder), snapshot_file(name), verify)
+        _, document = self._described(entry.folder)
+        file = snapshot_file(name)
+        if file not in document["files"]:
+            known = ", ".join(Path(n).stem for n in document["files"] if n != RECORDS) or "none"
+            raise StoreError(f'{run_id(entry.folder)} has no "{Path(file).stem}". Snapshots: {known}.')
+        path = entry.folder / file
+        listed = document["files"][file]
+        data = read(path, self.root, size=listed["size"])
+        if verify:
+            check_hash(path, data, listed["sha256"])
         return list(unpack_tensors(path, data).values())
 
     def repair(self, remove: bool = False) -> RepairReport:
-        """Verify every hash, set damaged runs aside (or delete them), clear what dead writers left, index anew."""
-        damaged, newer, alike = [], [], collections.defaultdict(dict)
-        folders = self._folders(self.root)
+        """Verify every hash, set damaged runs aside (or delete them), clear what dead writers left, index anew.
+
+        Links are named and left where they are, but for those in place of what the store itself would clear.
+        """
+        newer = []
+        alike = collections.defaultdict(dict)
+        cleared = self._clear()
+        folders, links = self._runs()
+        links += self._drafts()[1]
+        damaged = [self._link_problem(link) for link in links]
         for folder in folders:
             try:
-                document = self._document(folder)
-                for name in document["files"]:
-                    self._file(folder, document, name, verify=True)
+                document = self._verify(folder)
             except NewerFormat as error:
                 newer.append(Problem(run_id(folder), folder, str(error)))
-            except Damaged as error:
-                damaged.append(Problem(run_id(folder), folder, str(error), self._set_aside(folder, remove)))
+            except (Damaged, Linked) as error:
+                damaged.append(self._set_aside(folder, str(error), remove))
             except StoreError as error:  # it may be whole, only not readable by us
                 damaged.append(Problem(run_id(folder), folder, str(error)))
             else:
@@ -144,126 +185,176 @@ class Store:
                 if records:
                     answer = json.dumps([question["study"], records], sort_keys=True)
                     alike[answer].setdefault(json.dumps(question, sort_keys=True), run_id(folder))
-        cleared = self._clear(remove)
+        if remove:
+            cleared += self._remove_quarantine()
         self.survey(afresh=True)
-        return RepairReport(
-            len(folders), damaged, newer, cleared, [tuple(g.values()) for g in alike.values() if len(g) > 1]
-        )
+        groups = [tuple(group.values()) for group in alike.values() if len(group) > 1]
+        return RepairReport(len(folders) + len(links), damaged, newer, cleared, groups)
 
-    def _document(self, folder: Path) -> dict[str, Any]:
-        """`run.json`, checked: whole, of this place, and naming no file but a run's own."""
+    def _described(self, folder: Path) -> tuple[Entry, dict[str, Any]]:
+        """The entry and the document in `run.json`, checked: whole, of this place, and naming no file but a run's own."""
         path = folder / "run.json"
         document = unseal(path, read(path, self.root, limit=LARGEST_JSON))
         try:
-            identity, names = Identity.from_json(document["identity"]), set(document["files"])
-            whole = (
-                (identity.study, identity.arm, identity.digest) == folder.parts[-3:]
-                and all(n == RECORDS or n == snapshot_file(Path(n).stem) for n in names)
-                and RECORDS in names
-                and all(type(f["size"]) is int and type(f["sha256"]) is str for f in document["files"].values())
-                and all(type(c["sha256"]) is str and type(c["coord"]) is bool for c in document["content"].values())
-                and document["status"] in STATUSES
-                and type(document["manifest"]) is dict
-                and type(document["created"]) is str
-            )
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, StoreError):
-            whole = False
-        if not whole:
-            raise Damaged(f"{path} is damaged: it does not describe the run of this folder. {REPAIR}")
+            _check_files(document.get("files"))
+            return entry_from_json(folder, document), document
+        except StoreError as error:
+            raise Damaged(
+                f"{path} is damaged: it does not describe the run of this folder ({error}). {REPAIR}"
+            ) from None
+
+    def _verify(self, folder: Path) -> dict[str, Any]:
+        """The document of a run, after a look at every byte of its files."""
+        _, document = self._described(folder)
+        for name, listed in document["files"].items():
+            path = folder / name
+            with open_plain(path, self.root, size=listed["size"]) as file:
+                check_file_hash(path, file, listed["sha256"])
         return document
 
-    def _entry(self, folder: Path, document: Mapping[str, Any]) -> Entry:
-        identity = Identity.from_json(document["identity"])
-        values = (document[k] for k in ("status", "manifest", "created", "content"))
-        return Entry(identity, folder, *values)
+    def _runs(self) -> tuple[list[Path], list[Path]]:
+        """The folders `study/arm/digest`, and the links in place of one of them or of another part of the store."""
+        folders, links = self._walk(self.root, NAME, NAME, DIGEST)
+        others = (self.root / name for name in (".drafts", ".quarantine", "index.json"))
+        return folders, [path for path in others if is_link(path)] + links
 
-    def _file(self, folder: Path, document: Mapping[str, Any], name: str, verify: bool) -> tuple[Path, bytes]:
-        path = folder / name
-        if name not in document["files"]:
-            known = ", ".join(Path(n).stem for n in document["files"] if n != RECORDS) or "none"
-            raise StoreError(f'{run_id(folder)} has no "{Path(name).stem}". Snapshots: {known}.')
-        listed = document["files"][name]
-        data = read(path, self.root, size=listed["size"])
-        return path, check_hash(path, data, listed["sha256"]) if verify else data
+    def _drafts(self) -> tuple[list[Path], list[Path]]:
+        """The folders `study/arm/digest` below `.drafts`, and the links in place of one of them."""
+        if is_link(self.root / ".drafts"):
+            return [], []  # it is among the links of `_runs`
+        return self._walk(self.root / ".drafts", NAME, NAME, DIGEST)
 
-    def _folders(self, root: Path) -> list[Path]:
-        """The folders `study/arm/digest` below `root`; anything else there is none of ours."""
+    def _walk(self, top: Path, *names: re.Pattern[str], files: bool = False) -> tuple[list[Path], list[Path]]:
+        """The folders (or `files`) below `top` whose names fit, one pattern a level, and the links that fit.
+
+        No link is entered. Anything else is none of ours.
+        """
         try:
-            found = [str(root)]
-            for name in (NAME, NAME, DIGEST):
-                found = [
-                    e.path for f in found for e in os.scandir(f)
-                    if name.fullmatch(e.name) and e.is_dir(follow_symlinks=False)
-                ]  # fmt: skip
-            return list(map(Path, sorted(found)))
-        except FileNotFoundError:
-            return [] if not root.exists() else self._folders(root)  # removed while we looked: look again
+            found = [str(top)]
+            links: list[str] = []
+            for level, name in enumerate(names, 1):
+                entries = [e for folder in found for e in os.scandir(folder) if name.fullmatch(e.name)]
+                found = []
+                for entry in entries:
+                    if entry.is_symlink() or (os.name == "nt" and is_link(entry.path)):
+                        links.append(entry.path)
+                    elif entry.is_dir() != (files and level == len(names)):
+                        found.append(entry.path)
+            return sorted(map(Path, found)), sorted(map(Path, links))
+        except FileNotFoundError:  # removed while we looked: look again
+            return self._walk(top, *names, files=files) if top.exists() else ([], [])
         except OSError as error:
-            raise StoreError(f"cannot read the store {root}: {error.strerror}. Choose another: --store DIR") from error
+            raise StoreError(f"cannot read the store {top}: {error.strerror}. Choose another: --store DIR") from error
+
+    def _link_problem(self, link: Path) -> Problem:
+        return Problem("/".join(link.relative_to(self.root).parts), link, link_message(link))
 
     def _remembered(self, folder: Path, index: Mapping[str, Any]) -> tuple[dict[str, Any], Entry]:
         """The run as the index has it, if its `run.json` is the same file still; else as that file has it."""
         stamp = None
-        with contextlib.suppress(OSError, KeyError, TypeError, ValueError, AttributeError):
-            found, known = os.stat(f"{folder}/run.json"), index.get(run_id(folder))
+        with contextlib.suppress(OSError, KeyError, TypeError, AttributeError):
+            found = os.lstat(f"{folder}/run.json")
             stamp = [found.st_mtime_ns, found.st_size]
-            if known and known["stamp"] == stamp:
-                return known, self._entry(folder, known["run"])
-        document = self._document(folder)
+            known = index.get(run_id(folder))
+            if known and known["stamp"] == stamp and stat.S_ISREG(found.st_mode):
+                return known, entry_from_json(folder, known["run"])
+        entry, document = self._described(folder)
         known = {"stamp": stamp, "run": {k: v for k, v in document.items() if k not in ("files", "seal")}}
-        return known, self._entry(folder, document)
+        return known, entry
 
     def _index(self) -> dict[str, Any]:
         path = self.root / "index.json"
-        with contextlib.suppress(StoreError, KeyError):
-            return unseal(path, read(path, self.root, limit=2**31))["runs"]
+        with contextlib.suppress(StoreError):
+            runs = unseal(path, read(path, self.root, limit=LARGEST_INDEX)).get("runs")
+            if type(runs) is dict:
+                return runs
         return {}
 
     def _lock(self, study: str, arm: str, digest: str) -> Path:
-        return self.root / ".drafts" / study / arm / f"{digest}.lock"
+        return inside(self.root, ".drafts", study, arm, f"{digest}.lock")
 
     def _is_held(self, folder: Path) -> bool:
-        lock = self._lock(*folder.parts[-3:])
-        if not lock.exists():
-            return False
-        with contextlib.suppress(StoreError), hold(lock, wait=False) as free:
-            return not free
+        with contextlib.suppress(StoreError):
+            lock = self._lock(*folder.parts[-3:])
+            if lock.exists():
+                with hold(lock, wait=False) as free:
+                    return not free
         return False
 
-    def _set_aside(self, folder: Path, remove: bool) -> Path | None:
+    def _set_aside(self, folder: Path, message: str, remove: bool) -> Problem:
+        """Move a damaged run out of the way, or remove it; where that is refused, it stays and the message says so."""
+        name = run_id(folder)
         if remove:
             remove_tree(folder)
-            return None
-        aside = self.root / ".quarantine"
-        with refusals(aside, "set the damaged run aside in"):
-            make_folders(aside)
-            stem = ".".join(folder.parts[-3:])
-            number = next(n for n in range(1, 10**6) if not (aside / f"{stem}.{n}").exists())
-            os.rename(folder, aside / f"{stem}.{number}")
-        return aside / f"{stem}.{number}"
+            left = " It could not be removed." if folder.exists() else ""
+            return Problem(name, folder, message + left)
+        try:
+            aside = inside(self.root, ".quarantine")
+            with refusals(aside, "set the damaged run aside in"):
+                make_folders(aside)
+                stem = ".".join(folder.parts[-3:])
+                number = next(n for n in range(1, 10**6) if not os.path.lexists(aside / f"{stem}.{n}"))
+                os.rename(folder, aside / f"{stem}.{number}")
+        except StoreError as error:
+            return Problem(name, folder, f"{message} It was left where it is: {error}")
+        return Problem(name, folder, message, aside / f"{stem}.{number}")
 
-    def _clear(self, remove: bool) -> list[Path]:
-        """Half-written runs, drafts of finished runs and lock files that no living process holds."""
-        cleared = [p for p in self.root.glob(".index.json.*.part") if p.is_file()]
+    def _clear(self) -> list[Path]:
+        """Remove half-written runs, drafts of finished runs and lock files that no living process holds.
+
+        A link in place of one of these, or of the index, is removed itself; what it points to is left alone.
+        """
+        index_parts, index_links = self._walk(self.root, _INDEX_PART, files=True)
+        cleared = index_parts + index_links
+        if is_link(self.root / "index.json"):
+            cleared.append(self.root / "index.json")
         for path in cleared:
-            path.unlink(missing_ok=True)
-        locks = {p.with_suffix("") for p in (self.root / ".drafts").glob("*/*/*.lock")}
-        parts = {self.root / ".drafts" / Path(*p.parts[-3:-1], p.name[1:-5]) for p in self.root.glob("*/*/.*.part")}
-        for draft in sorted(locks | parts):
-            if not DIGEST.fullmatch(draft.name):
-                continue
-            lock, target = draft.with_name(f"{draft.name}.lock"), self.root / Path(*draft.parts[-3:])
-            leftovers = (unfinished_folder(target), draft) if target.exists() else (unfinished_folder(target),)
-            gone = [p for p in leftovers if p.exists()]
+            remove_tree(path)
+        half, half_links = self._walk(self.root, NAME, NAME, _PART)
+        locks, lock_links = [], []
+        if not is_link(self.root / ".drafts"):
+            locks, lock_links = self._walk(self.root / ".drafts", NAME, NAME, _LOCK, files=True)
+        lock_links = [link for link in lock_links if _LOCK.fullmatch(link.name)]
+        for link in lock_links:
+            remove_tree(link)
+        half += [link for link in half_links if _PART.fullmatch(link.name)]
+        names = {(*p.parts[-3:-1], p.name[1:-5]) for p in half} | {(*p.parts[-3:-1], p.name[:-5]) for p in locks}
+        for study, arm, digest in sorted(names):
             with contextlib.suppress(OSError):  # a store that can only be read has no writers
-                make_folders(lock.parent)
-                with hold(lock, wait=False) as free:
-                    if free:
-                        for path in gone:
-                            remove_tree(path)
-                        lock.unlink(missing_ok=True)
-                        cleared += gone
-        if remove and (self.root / ".quarantine").exists():
-            remove_tree(self.root / ".quarantine")
-            cleared.append(self.root / ".quarantine")
-        return cleared
+                cleared += self._clear_run(study, arm, digest)
+        return [path for path in cleared + lock_links if not os.path.lexists(path)]
+
+    def _clear_run(self, study: str, arm: str, digest: str) -> list[Path]:
+        """What a dead writer of this run left, removed; nothing where a living one holds it."""
+        lock = self._lock(study, arm, digest)
+        target = inside(self.root, study, arm, digest)
+        leftovers = [inside(self.root, study, arm) / f".{digest}.part"]  # it may be a link, which goes itself
+        if target.exists():
+            leftovers.append(inside(self.root, ".drafts", study, arm, digest))
+        leftovers = [path for path in leftovers if os.path.lexists(path)]
+        make_folders(lock.parent)
+        with hold(lock, wait=False) as free:
+            if not free:
+                return []
+            for path in leftovers:
+                remove_tree(path)
+            lock.unlink(missing_ok=True)
+        return leftovers
+
+    def _remove_quarantine(self) -> list[Path]:
+        aside = self.root / ".quarantine"
+        if is_link(aside) or not aside.exists():
+            return []
+        remove_tree(aside)
+        return [aside]
+
+
+def _check_files(files: Any) -> None:
+    """The table of a run's files: its records, and snapshots, with their sizes and hashes."""
+    if type(files) is not dict or RECORDS not in files:
+        raise StoreError("it lists no records.")
+    for name, listed in files.items():
+        if name != RECORDS and name != snapshot_file(Path(name).stem):
+            raise StoreError(f"it lists the file {name!r}.")
+        if type(listed) is not dict or type(listed.get("size")) is not int or type(listed.get("sha256")) is not str:
+            raise StoreError(f"it lists {name} without a size and a hash.")
