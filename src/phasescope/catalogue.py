@@ -24,14 +24,20 @@ FILE = "catalogue.json"
 
 def read(point: EntryPoint) -> dict[str, Any] | None:
     """The catalogue of an installed study; None, with a warning that names it, if the study is broken."""
+    known = kept(point)
+    return _make(point) if known is None else known
+
+
+def kept(point: EntryPoint) -> dict[str, Any] | None:
+    """The catalogue of an installed study if there is one of its present sources; the study is not imported."""
     folder = source_folder(point)
-    digest = sources_digest(folder) if folder is not None and folder.exists() else ""
+    digest = _digest(folder)
     for place in _places(point, folder):
         with contextlib.suppress(OSError, ValueError):
-            kept = json.loads(place.read_text(encoding="utf-8"))
-            if digest and kept.get("sources") == digest:
-                return kept["catalogue"]
-    return _make(point, folder, digest)
+            found = json.loads(place.read_text(encoding="utf-8"))
+            if digest and found.get("sources") == digest:
+                return found["catalogue"]
+    return None
 
 
 def describe(study: Study) -> dict[str, Any]:
@@ -100,7 +106,12 @@ def sources_digest(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _make(point: EntryPoint, folder: Path | None, digest: str) -> dict[str, Any] | None:
+def _digest(folder: Path | None) -> str:
+    """The digest of a study's sources; empty if there are none to be read."""
+    return sources_digest(folder) if folder is not None and folder.exists() else ""
+
+
+def _make(point: EntryPoint) -> dict[str, Any] | None:
     from .errors import StudyNotFound
     from .study import find
 
@@ -109,6 +120,8 @@ def _make(point: EntryPoint, folder: Path | None, digest: str) -> dict[str, Any]
     except StudyNotFound as error:
         warnings.warn(f"{error} It is left out.", stacklevel=2)
         return None
+    folder = source_folder(point)
+    digest = _digest(folder)
     place = _places(point, folder)[-1]
     with contextlib.suppress(OSError):
         place.parent.mkdir(parents=True, exist_ok=True)

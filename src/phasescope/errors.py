@@ -45,6 +45,16 @@ class MissingExtra(PhasescopeError, ImportError):
     """An optional dependency that a command needs and that is not installed."""
 
 
+def unknown(kind: str, name: str, known: Iterable[str], study: str) -> StudyNotFound:
+    """A study lacks the arm, preset, claim or figure that was asked for."""
+    return StudyNotFound(f'{study} has no {kind} "{name}". {nearest(name, known)}')
+
+
+def unknown_to_all(kind: str, name: str, known: Iterable[str], studies: Iterable[str]) -> StudyNotFound:
+    """None of some studies has the claim or figure that was asked for."""
+    return StudyNotFound(f'{", ".join(studies)}: no {kind} "{name}". {nearest(name, known)}')
+
+
 def nearest(wanted: str, known: Iterable[str]) -> str:
     """The end of an error message: what there is, and what was probably meant."""
     known = sorted(known)

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from .claims import Claim
 from .discovery import installed, owner
-from .errors import SpecError, StudyNotFound, nearest
+from .errors import SpecError, StudyNotFound, nearest, unknown
 from .figures import Figure
 from .plan import Arm
 from .spec import Spec
@@ -69,7 +69,7 @@ class Study:
 
 def _pick(kind: str, name: str, known: Mapping[str, T], study: str) -> T:
     if name not in known:
-        raise StudyNotFound(f'{study} has no {kind} "{name}". {nearest(name, known)}')
+        raise unknown(kind, name, known, study)
     return known[name]
 
 
