@@ -245,7 +245,7 @@ def _advancer(arm: str, length: int) -> Callable[[int], Any]:
     import jax
     import numpy as np
 
-    from phasescope.engine import exact_numbers
+    from phasescope.precision import exact_numbers
     from phasescope.programs import SPANS, advance_stage_jit, begin_run_jit, enter_stage_jit
 
     job = engine_job(arm, max_length=length, lam=float(length**2))

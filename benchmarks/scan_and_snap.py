@@ -70,7 +70,7 @@ def same_sequences(
     import numpy as np
     import torch
 
-    from phasescope.engine import exact_numbers
+    from phasescope.precision import exact_numbers
     from phasescope.studies.scan_and_snap import sampling
 
     eager = loops()

@@ -6,7 +6,6 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-os.environ.setdefault("EQX_ON_ERROR", "nan")  # as our entry points do: what holds a callback is never cached
 if metadata.version("jaxlib").startswith("0.10."):
     # Two thirds of these tests is compilation, and the older code generator takes a third less. Later versions lack it, and
     # end at once on a switch that they do not know.

@@ -10,9 +10,10 @@ from typing import Any
 
 from .claims import REGIMES, Claim, Regime
 from .discovery import installed
-from .errors import SpecError, StudyNotFound, nearest
+from .errors import SpecError, nearest, unknown_to_all
 from .evidence import Recorded, Sized
 from .gathering import Evidence
+from .precision import exact_numbers
 from .running import Lab, lab
 from .study import Study, find
 from .verdict import Outcome, Verdict
@@ -119,7 +120,7 @@ def knowing(studies: Iterable[Study], claim: str | None) -> list[Study]:
     names = {study.name: {n for c in study.claims for n in (c.id, c.name)} for study in studies}
     if claim is None or any(claim in known for known in names.values()):
         return [study for study in studies if claim is None or claim in names[study.name]]
-    raise StudyNotFound(f'{", ".join(names)}: no claim "{claim}". {nearest(claim, set().union(*names.values()))}')
+    raise unknown_to_all("claim", claim, set().union(*names.values()), names)
 
 
 def chosen_claims(study: Study, claim: str | None, regime: str | None) -> list[tuple[Claim, Regime]]:
@@ -136,7 +137,8 @@ def judge(claim: Claim, regime: Regime, evidence: Evidence) -> Row:
     try:
         resolved = [evidence.get(request) for request in regime.evidence]
         runs = tuple(dict.fromkeys(id for _, ids in resolved for id in ids))
-        verdict = claim(*(ds for ds, _ in resolved))
+        with exact_numbers():
+            verdict = claim(*(ds for ds, _ in resolved))
     except Exception as problem:
         error = True
         verdict = Verdict(

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from .errors import MissingExtra, PhasescopeError, SpecError
+from .naming import check_ids, check_names
 
 app = typer.Typer(
     help="A laboratory for the training dynamics of transformers.\n\n"
@@ -64,6 +65,7 @@ def run(
 
     Example: phasescope run regular_language symmetric lam=10 steps=10000 --at 600,1000
     """
+    check_names(study, arm, preset, fields or [])
     from .axes import axis
     from .listing import show_run
     from .running import job_for, lab, obtain
@@ -103,6 +105,7 @@ def sweep(
 
     Example: phasescope sweep regular_language symmetric lam=2:200:64:log max_length=6,12 --dry-run
     """
+    check_names(study, arm, preset, fields or [])
     from .axes import axes, axis
     from .listing import show_bill, show_sweep
     from .running import lab
@@ -138,6 +141,7 @@ def check(
 
     Example: phasescope check regular_language --claim 4.4-window
     """
+    check_ids(studies or [], claim=claim)
     from .checking import check_in
     from .listing import check_bill, show_check_bill, show_ledger
     from .running import lab
@@ -167,6 +171,7 @@ def draw(
 
     Example: phasescope draw regular_language --figure figure_2 --format pdf
     """
+    check_ids(studies or [], figure=figure)
     from .report import draw_figures
     from .running import lab
 
@@ -189,6 +194,7 @@ def report(
 
     Example: phasescope report --out report
     """
+    check_ids(studies or [])
     from .listing import show_report
     from .report import write_report
     from .running import lab
@@ -258,9 +264,6 @@ def main() -> None:
 
 
 def _study(name: str) -> Any:
-    from .setup import prepare
-
-    prepare()
     from .study import find
 
     return find(name)

@@ -6,7 +6,6 @@ times change the path: keys are folded in by absolute step, and the number of st
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import time
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -25,6 +24,7 @@ from .identity.provenance import PRNG
 from .observables import Observables
 from .packing import known, unpack
 from .plan import Arm, Plan, canonical_spec, continuous_fields, lane_fields, never, plan_of
+from .precision import exact_numbers
 from .programs import advance_stage_jit, begin_run, begin_run_jit, enter_stage, enter_stage_jit, inspect_state_jit
 from .schedule import check_schedule, next_budget, record_times, spans, spans_per_call
 from .spec import Spec
@@ -96,7 +96,8 @@ class Job:
 
     def plan(self) -> Plan:
         """The plan on the host; where lanes differ, that of the first."""
-        return plan_of(self.arm, self.lane_spec(0) if self.lanes else self.canonical())
+        with exact_numbers():
+            return plan_of(self.arm, self.lane_spec(0) if self.lanes else self.canonical())
 
     def shape(self) -> Hashable:
         """What jobs of one compiled program have in common."""
@@ -143,14 +144,8 @@ class Chunk:
         """The arrays of the state, in order, as a checkpoint keeps them (keys as their raw words), then `done`."""
         raw = lambda x: jr.key_data(x) if jnp.issubdtype(x.dtype, jax.dtypes.prng_key) else x
         arrays = jax.tree.leaves(eqx.filter((self.state, self.done), eqx.is_array))
-        return [np.asarray(jax.device_get(raw(x))) for x in arrays]
-
-
-@contextlib.contextmanager
-def exact_numbers() -> Iterator[None]:
-    """64-bit floats and full matmul precision, inside only: a user's session keeps its own settings."""
-    with jax.enable_x64(True), jax.default_matmul_precision("highest"):
-        yield
+        with exact_numbers():
+            return [np.asarray(jax.device_get(raw(x))) for x in arrays]
 
 
 def execute(job: Job, start: tuple[Position, Sequence[np.ndarray]] | None = None) -> Iterator[Chunk]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import concurrent.futures as futures
 import gc
 from collections.abc import Iterable
-from typing import Self
+from typing import Any, Self
 
-import jax
 import xarray as xr
 
 from .deriving import warn_of_underived
 from .engine import Job
 from .errors import PhasescopeError
 from .evidence import Recorded, Request, Runs, Sized, Sweeps, Tables
+from .precision import exact_numbers
+from .programs import advance_stage_jit, begin_run_jit, enter_stage_jit, inspect_state_jit
 from .recording import made_by_other_code, read
 from .running import Lab, is_stored, job_for, obtain
 from .study import Study
@@ -24,11 +25,14 @@ Resolved = tuple[xr.Dataset, tuple[str, ...]]
 
 
 def forget_programs() -> None:
-    """Let go of what was compiled: a process may map 65,530 pieces of memory (Linux), and five studies need more.
+    """Let go of the programs of runs: a process may map 65,530 pieces of memory (Linux), and five studies need more.
 
-    Another study has no use for them, and whoever has finds them again in the cache on disk.
+    Another study has no use for them, and whoever has finds them again in the cache on disk. What a user's own
+    functions were compiled to stays.
     """
-    jax.clear_caches()
+    for program in (begin_run_jit, enter_stage_jit, advance_stage_jit, inspect_state_jit):
+        compiled: Any = getattr(program, "_cached")  # noqa: B009  (the jitted function inside an equinox one)
+        compiled.clear_cache()
     gc.collect()
 
 
@@ -80,7 +84,8 @@ class Evidence:
         if isinstance(request, Recorded):
             return read(request.file), (f"recorded:{request.file.stem}",)
         if isinstance(request, Tables):
-            return request.function(**dict(request.arguments)), ()
+            with exact_numbers():
+                return request.function(**dict(request.arguments)), ()
         if isinstance(request, Runs):
             ds, id = obtain(self.study, self._job(request), self.lab, throw=False)  # what diverged is evidence too
             warn_of_underived(f"{self.study.name}.{request.arm.__name__}", ds)

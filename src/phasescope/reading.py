@@ -20,13 +20,13 @@ import jax.random as jr
 import numpy as np
 import xarray as xr
 
-from .engine import exact_numbers
 from .errors import PhasescopeError
 from .evidence import Recorded, Request, Runs, Sized, Sweeps
 from .identity.provenance import PRNG
 from .observables import Observables, to_dataset
 from .packing import known
 from .plan import Arm, Plan, continuous_fields
+from .precision import exact_numbers
 from .programs import advance_stage, begin_run, enter_stage, inspect_state
 from .records import labels
 from .spec import Spec, field_types, float_fields

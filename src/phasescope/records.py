@@ -15,12 +15,14 @@ from .engine import Chunk, Job, observed
 from .identity.provenance import precision_of
 from .observables import flag_word, to_dataset
 from .plan import lane_fields
+from .precision import exact_numbers
 from .study import Study
 
 Part = dict[str, np.ndarray]
 SAME_TIME = 1e-12  # how far, relative to it, a record may be from a time asked for: rounding, no more
 
 
+@exact_numbers()
 def assemble(study: Study, job: Job, part: Part, width: int) -> xr.Dataset:
     """Records -> dataset: named axes, derived quantities, and what the run was, in the attributes."""
     plan, (seen, dear) = job.plan(), observed(job)

@@ -22,12 +22,12 @@ import xarray as xr
 
 from .deriving import UNDERIVED, is_underived, warn_of_underived
 from .discovery import installed
-from .engine import Job, exact_numbers
+from .engine import Job
 from .errors import PlanError, SpecError
 from .identity.provenance import PRNG
 from .plan import Arm, canonical_spec, continuous_fields, lane_fields
+from .precision import exact_numbers
 from .running import Lab, check_read, is_stored, is_whole, job_for, lab, obtain, time_numbers
-from .setup import prepare
 from .spec import Spec
 from .store import Store
 from .study import Study, find
@@ -245,7 +245,6 @@ def _run_elsewhere(study: Study, layout: Layout, lab: Lab, executor: futures.Exe
 
 def run_task(task: Task, root: str) -> str:
     """What a worker process does: run one block into the store and return its id."""
-    prepare()
     study = find(task.study)
     return obtain(study, task.job(study, study.arm(task.arm)), Lab(Store(Path(root))), task.width, throw=False)[1]
 

@@ -13,12 +13,13 @@ import numpy as np
 import xarray as xr
 
 from .claims import Claim
-from .engine import Job, exact_numbers, observed
+from .engine import Job, observed
 from .errors import PhasescopeError
 from .figures import Figure
 from .gathering import Evidence
 from .observables import axes
 from .plan import Arm, DeclaredArm, canonical_spec, fields_read, lane_fields
+from .precision import exact_numbers
 from .reading import fields_given, fields_read_anywhere, requests
 from .reading import fields_read_by as fields_read_by
 from .running import Lab, check_read, obtain

@@ -31,9 +31,7 @@ def carry_on(root: str, seed: int) -> None:
     from phasescope import schedule
     from phasescope.engine import Job
     from phasescope.running import Lab, obtain
-    from phasescope.setup import prepare
     from phasescope.store import Store
 
-    prepare()
     schedule.TARGET_SECONDS = 0.02  # short pieces
     obtain(study, Job(wander, study.spec, seed), Lab(Store(root), save_every=0.0))

@@ -15,7 +15,7 @@ from scipy.integrate import solve_ivp
 
 import phasescope as ps
 from phasescope.dynamics import is_finite
-from phasescope.engine import exact_numbers
+from phasescope.precision import exact_numbers
 
 
 @pytest.fixture(autouse=True)

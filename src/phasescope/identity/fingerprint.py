@@ -39,7 +39,7 @@ STUDIES = "phasescope.studies"
 # Modules of the core that every run goes through. They count as a whole, for every arm.
 ENGINE = (
     "spec", "plan", "dynamics", "odes", "observables", "programs", "packing", "schedule", "engine",
-    "records", "deriving", "divergence",
+    "precision", "records", "deriving", "divergence",
 )  # fmt: skip
 # Decorators that check types while tests run; they compute nothing.
 _TRANSPARENT = ("jaxtyping", "beartype")

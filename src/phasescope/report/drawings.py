@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import SpecError, StudyNotFound, nearest
+from ..errors import SpecError, nearest, unknown_to_all
 from ..figures import STYLE, Figure
 from ..store.storage import make_folders, place, refusals
 from .markup import safe_name, visible
@@ -62,6 +62,8 @@ def draw_figures(
 
 def draw_all(figures: Sequence[Figure], evidence: Evidence, out: Path, formats: Sequence[str]) -> Iterator[Drawing]:
     """Each figure in turn; one whose evidence or drawing fails is named and does not stop the rest."""
+    from ..precision import exact_numbers
+
     for format in formats:
         if format not in METADATA:
             raise SpecError(f'figures cannot be drawn as "{format}". {nearest(format, METADATA)}')
@@ -71,7 +73,9 @@ def draw_all(figures: Sequence[Figure], evidence: Evidence, out: Path, formats: 
     with evidence.lab.meter(f"{study}: drawing", len(figures)) as tick:
         for figure in figures:
             try:
-                canvas = figure.render(*(evidence.get(request)[0] for request in figure.evidence))
+                found = [evidence.get(request)[0] for request in figure.evidence]
+                with exact_numbers():
+                    canvas = figure.render(*found)
                 images = {format: _image(canvas, format) for format in dict.fromkeys(("png", *formats))}
             except Exception as problem:
                 why = f"figure {figure.id} could not be drawn: {type(problem).__name__}: {problem}"
@@ -113,6 +117,5 @@ def _chosen(studies: list[Study], ids: Sequence[str] | None) -> list[tuple[Study
     known = {name for study in studies for figure in study.figures for name in (figure.id, figure.name)}
     for id in ids:
         if id not in known:
-            names = ", ".join(study.name for study in studies)
-            raise StudyNotFound(f'{names}: no figure "{id}". {nearest(id, known)}')
+            raise unknown_to_all("figure", id, known, [study.name for study in studies])
     return [(study, [f for f in study.figures if f.id in ids or f.name in ids]) for study in studies]

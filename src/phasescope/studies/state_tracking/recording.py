@@ -24,7 +24,6 @@ import phasescope as ps
 
 from ...evidence import Recorded, Sweeps
 from ...recording import write
-from ...setup import prepare
 
 DIGITS = 2**-14  # to which attention along chains is kept: the rest is noise, and does not compress
 LONG = ("attention_predicate", "attention_answer", "heat_double", "heat_quadruple")
@@ -101,7 +100,6 @@ def main() -> None:
     parser.add_argument("--within", type=float, default=float("inf"), help="begin no piece that would end later")
     parser.add_argument("--tiny", action="store_true", help="the smallest size, to see that it works")
     chosen = parser.parse_args()
-    prepare()
     start, longest = time.perf_counter(), 0.0
     for name in chosen.only:
         file = chosen.out / "recorded" / f"{name}.zip"

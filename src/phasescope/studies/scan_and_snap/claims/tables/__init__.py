@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import xarray as xr
 
-from phasescope.engine import exact_numbers
+from phasescope.precision import exact_numbers
 
 Table = Callable[..., xr.Dataset]
 
