@@ -19,7 +19,7 @@ import xarray as xr
 from .deriving import WHY, is_underived
 from .divergence import divergence, first_bad
 from .engine import Chunk, Job, Position, execute
-from .errors import PlanError, SpecError
+from .errors import PlanError, SpecError, StoreError
 from .identity import Fingerprint, Unidentified, fingerprint
 from .identity.provenance import decisive, differences, provenance
 from .plan import Arm, fields_read
@@ -273,6 +273,18 @@ def _begun_elsewhere(study: Study, job: Job, lab: Lab, resumed: Resumed | None) 
     return begun
 
 
+def _position(draft: Draft, resumed: Resumed) -> Position:
+    """How far an unfinished run has come."""
+    found = resumed.position
+    try:
+        return Position(int(found["stage"]), float(found["local"]), float(found["offset"]))
+    except (KeyError, TypeError, ValueError, OverflowError):
+        raise StoreError(
+            f"{draft.folder} says that the run stands at {found!r}, which this version does not understand. "
+            "Remove the folder to begin anew."
+        ) from None
+
+
 def _fresh(
     study: Study, job: Job, lab: Lab, draft: Draft | None, resumed: Resumed | None, label: str
 ) -> tuple[Part, Callable[[], None]]:
@@ -280,9 +292,7 @@ def _fresh(
 
     Returns the records, and a function that saves the end of the run as one more checkpoint.
     """
-    position = Position()
-    if resumed:
-        position = Position(**{k: v for k, v in resumed.position.items() if k != "provenance"})
+    position = _position(draft, resumed) if draft and resumed else Position()
     start = (position, resumed.leaves) if resumed else None
     parts = list(resumed.parts) if resumed else []
     # The last chunk and all records not yet saved, in one name: an interrupt may come between any two lines, and a

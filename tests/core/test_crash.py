@@ -116,6 +116,6 @@ def test_ctrl_c_leaves_a_run_that_can_be_listed(stopped):
 
 def test_ctrl_c_leaves_a_run_that_goes_on(stopped):
     job = Job(slow.wander, slow.study.spec.replace(steps=3_000_000))
-    with Store(stopped[0]).draft(identity(slow.study, job)) as draft:
+    with Store(stopped[0]).draft(identity(slow.study, job, Lab())) as draft:
         left = draft.resume()
     assert 0 < left.position["local"] < 3_000_000

@@ -14,9 +14,10 @@ import pytest
 import toys
 
 import phasescope as ps
+from phasescope.errors import StoreError
 from phasescope.identity import Unidentified, fingerprint
 from phasescope.identity.provenance import differences, precision_of, provenance
-from phasescope.running import Lab, obtain
+from phasescope.running import Lab, identity, obtain
 from phasescope.store import Store
 from phasescope.study import find
 
@@ -389,6 +390,16 @@ def test_a_run_that_goes_on_elsewhere_says_so_and_its_manifest_keeps_both(store,
     [entry] = Store(store).entries()
     assert entry.manifest["XLA_FLAGS"] == "--xla_something=true"
     assert entry.manifest["resumed_from"]["XLA_FLAGS"] != "--xla_something=true"
+
+
+def test_a_draft_that_stands_nowhere_is_an_error_that_says_what_to_do(store):
+    study = factory_study(toys.quadratic)
+    lab = Lab(Store(store))
+    with Store(store).draft(identity(study, ps_job(toys.quadratic), lab)) as draft:
+        draft.resume()
+        draft.save({"stage": "first", "elsewhere": 1}, [np.zeros(2)], {})
+    with pytest.raises(StoreError, match="Remove the folder to begin anew"):
+        obtain(study, ps_job(toys.quadratic), lab)
 
 
 def test_the_manifest_names_the_numbers_that_were_computed_with(store):
