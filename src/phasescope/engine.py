@@ -31,6 +31,9 @@ from .spec import Spec
 
 # How much work one call should do, by program, as learned in this process. It moves no digit.
 budgets: dict[Hashable, int] = {}
+# What the runs of a shape show, as found in this process.
+classes: dict[Hashable, tuple[type[Observables], type[Observables] | None]] = {}
+CLASSES_KEPT = 256
 
 
 @dataclasses.dataclass(frozen=True)
@@ -238,12 +241,18 @@ def unflatten(job: Job, position: Position, leaves: Sequence[np.ndarray]) -> tup
 
 
 def observed(job: Job) -> tuple[type[Observables], type[Observables] | None]:
-    """The classes that the plan's `measure` and `inspect` return."""
-    with exact_numbers():
-        plan, first = job.plan(), dataclasses.replace(job, columns={})
-        state, seen, _ = eqx.filter_eval_shape(begin_run, job.arm, False, first.traced_spec(), first.key())
-        dear = eqx.filter_eval_shape(plan.inspect, state.params) if plan.inspect else None
-    return type(seen), None if dear is None else type(dear)
+    """The classes that the plan's `measure` and `inspect` return; remembered, since every block of a sweep asks."""
+    first = dataclasses.replace(job, columns={})
+    shape = first.shape()
+    if shape not in classes:
+        if len(classes) >= CLASSES_KEPT:
+            classes.clear()
+        with exact_numbers():
+            plan = job.plan()
+            state, seen, _ = eqx.filter_eval_shape(begin_run, job.arm, False, first.traced_spec(), first.key())
+            dear = eqx.filter_eval_shape(plan.inspect, state.params) if plan.inspect else None
+        classes[shape] = type(seen), None if dear is None else type(dear)
+    return classes[shape]
 
 
 def _is_shape(x: Any) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from .clashes import check_run
 from .deriving import WHY, is_underived
 from .divergence import divergence, first_bad
 from .engine import Chunk, Job, Position, execute
@@ -292,6 +293,7 @@ def _fresh(
 
     Returns the records, and a function that saves the end of the run as one more checkpoint.
     """
+    check_run(study.name, job)
     position = _position(draft, resumed) if draft and resumed else Position()
     start = (position, resumed.leaves) if resumed else None
     parts = list(resumed.parts) if resumed else []

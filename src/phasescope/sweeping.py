@@ -20,6 +20,7 @@ import jax.random as jr
 import numpy as np
 import xarray as xr
 
+from .clashes import check_clashes
 from .deriving import UNDERIVED, is_underived, warn_of_underived
 from .discovery import installed
 from .engine import Job
@@ -119,6 +120,8 @@ def lay_out(
             raise SpecError(f"{study.name}: the axis {name} needs values that differ from each other, got {values}.")
         if name in floats and None in values:
             raise SpecError(f"{study.name}: an axis of {name} is made of numbers, got {values}: run none by itself.")
+    if axes:
+        check_clashes(study.name, Job(arm, first), axes)
     inner = {k: v if k in whole else tuple(map(float, v)) for k, v in axes.items() if k in floats}
     outer = {k: v for k, v in axes.items() if k not in inner}
     numbers = _seed_numbers(study, seeds)

@@ -13,10 +13,13 @@ import numpy as np
 import xarray as xr
 
 from .claims import Claim
+from .clashes import names_of
+from .deriving import WHY, is_underived
 from .engine import Job, observed
 from .errors import PhasescopeError
 from .figures import Figure
 from .gathering import Evidence
+from .labelled import exact_joins
 from .observables import axes
 from .plan import Arm, DeclaredArm, canonical_spec, fields_read, lane_fields
 from .precision import exact_numbers
@@ -74,8 +77,10 @@ def _arm(study: Study, arm: Arm) -> Iterator[str]:
         yield f"{name} has no docstring: say in one line how the quantities move"
     job = Job(arm, spec)
     try:
-        seen, _ = observed(job)
-        axes(seen)
+        taken = sorted(names_of(job).keys() & {f.name for f in dataclasses.fields(spec)})
+        if taken:
+            yield f"{name}: {', '.join(taken)} names a field and also an axis or an observable: rename one of the two"
+            return
         alone = obtain(study, job, Lab())[0]
     except jax.errors.TracerBoolConversionError as error:
         yield f"{name} branches on a float (use jnp.where): {str(error).splitlines()[0]}"
@@ -105,6 +110,9 @@ def _arm(study: Study, arm: Arm) -> Iterator[str]:
         return
     lanes = dataclasses.replace(job, columns={k: v for k, v in swept.items()})
     block = obtain(study, lanes, Lab(), width=2)[0].isel(lane=0)
+    if is_underived(block):
+        yield f"{name}: its derive fails for a block of lanes: {block.attrs[WHY]}"
+        return
     for variable in alone.data_vars:
         if not np.allclose(alone[variable], block[variable], rtol=1e-9, atol=1e-12, equal_nan=True):
             gap = float(abs(alone[variable] - block[variable]).max())
@@ -192,10 +200,12 @@ def _carried_out(study: Study) -> Iterator[str]:
     for claim in study.claims:
         for regime in claim.regimes:
             try:
-                verdict = claim(*(evidence.get(e)[0] for e in regime.evidence))
+                found = [evidence.get(e)[0] for e in regime.evidence]
+                with exact_joins():
+                    verdict = claim(*found)
                 if not isinstance(verdict, Verdict) or verdict.outcome != regime.expect:
-                    found = f"{verdict.outcome} where {regime.expect} is expected ({verdict.measured})"
-                    yield f"claim {claim.id}, {regime.name}: {found}"
+                    instead = f"{verdict.outcome} where {regime.expect} is expected ({verdict.measured})"
+                    yield f"claim {claim.id}, {regime.name}: {instead}"
             except Exception as error:
                 yield f"claim {claim.id}, {regime.name} cannot be checked: {type(error).__name__}: {error}"
     for figure in study.figures:

@@ -126,9 +126,35 @@ def exploding(spec):
     return toys.plan(spec, ps.iterate(lambda w, t, key: w / 0.0), ps.linear_times(3))
 
 
+class Crowded(ps.Observables):
+    noise: Float[Array, ""]
+
+
+def crowded(spec):
+    """Its observable is called like a field."""
+    return dataclasses.replace(toys.quadratic(spec), measure=lambda w: Crowded(w[0]))
+
+
+class Wide(ps.Observables):
+    loss: Float[Array, "width"]
+
+
+def axis_called_width(spec):
+    """Its axis is called like a field."""
+    return dataclasses.replace(toys.quadratic(spec), measure=lambda w: Wide(w))
+
+
+def forgetful(spec):
+    """Derives from single runs only."""
+    return dataclasses.replace(toys.quadratic(spec), derive=lambda ds: ds.assign(first=float(ds.loss[0])))
+
+
 @pytest.mark.parametrize(
     ("arm", "sentence"),
     [
+        (crowded, "arm crowded: noise names a field and also an axis or an observable"),
+        (axis_called_width, "arm axis_called_width: width names a field and also an axis or an observable"),
+        (forgetful, "arm forgetful: its derive fails for a block of lanes: TypeError"),
         (branching, "arm branching branches on a float (use jnp.where)"),
         (concrete, "arm concrete needs a float, or a traced integer, as a plain number"),
         (counted, "arm counted cannot be run: TypeError: Shapes must be 1D sequences of concrete values"),

@@ -59,9 +59,9 @@ bent = first(every(lambda ds: ds.assign_coords(alpha=ds.alpha**1.5), "alpha^1.5"
 heads = swapped("loss_g4", "loss_ih")
 
 COUNTER_EXAMPLES: dict[str, list[Change]] = {
-    "C-L2": [flipped("p_tilde"), scaled("p_tilde", 0.5), shifted("p_tilde", 0.1), stretched(2.0), shuffled],
-    "C-L2-end": [scaled("p_tilde", 0.1), flipped("p_tilde"), lost("p_tilde"), shuffled],
-    "C-L2-100k": [shifted("p_tilde", 0.001), reordered, lost("p_tilde")],
+    "C-L2": [flipped("first_slope"), scaled("first_slope", 0.5), shifted("first_slope", 0.1), stretched(2.0), shuffled],
+    "C-L2-end": [scaled("first_slope", 0.1), flipped("first_slope"), lost("first_slope"), shuffled],
+    "C-L2-100k": [shifted("first_slope", 0.001), reordered, lost("first_slope")],
     "C-q": [flipped("change"), scaled("spread", 2.0), backwards("spread", "slope"), lost("change")],
     "C-L3": [uneven, shifted("balance", 1e-9), scaled("w_q", 1.01), lost("balance")],
     "C-L3-gd": [scaled("w_k", 1.01), powered("balance", 2.0), told(eta=2.0), shuffled],
@@ -121,7 +121,7 @@ COUNTER_EXAMPLES: dict[str, list[Change]] = {
     "R-factor": [stretched(1.01), first(stretched(2.0)), reordered, lost("loss_ih")],
     "R-logistic": [stretched(1.1), reordered, lost("loss_ih")],
     "R-witness": [backwards("loss_ih", "time"), powered("loss_ih", 0.0), lost("loss_ih"), shuffled],
-    "R-joint": [scaled("p_tilde", 1.1), scaled("w_kq", 1.1), swapped("p", "w_kq"), lost("p_tilde")],
+    "R-joint": [scaled("first_slope", 1.1), scaled("w_kq", 1.1), swapped("p", "w_kq"), lost("first_slope")],
 }  # fmt: skip
 
 

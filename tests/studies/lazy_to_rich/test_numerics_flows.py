@@ -126,15 +126,15 @@ def test_the_flow_conserves_the_balance():
 @pytest.mark.parametrize(("p_start", "slope"), [(0.0, 0.836), (None, 0.940)])
 def test_stage_one_ends_below_one(p_start, slope):
     found = ps.run("lazy_to_rich", "stage_one", p_start=p_start, horizon=1e8, at=[1e4, 1e8], **RUN)
-    assert float(found.p_tilde.sel(time=1e4)) == pytest.approx(slope, abs=5e-4)
+    assert float(found.first_slope.sel(time=1e4)) == pytest.approx(slope, abs=5e-4)
     share = float(four_gram.head_weights(p_start or (0.01 if p_start is None else 0.0), 38)[-1])
-    assert np.exp(float(found.p_tilde[-1])) / (0.01 * 0.5 * share * 1e8) == pytest.approx(1.0, abs=2e-4)
+    assert np.exp(float(found.first_slope[-1])) / (0.01 * 0.5 * share * 1e8) == pytest.approx(1.0, abs=2e-4)
 
 
 def test_the_joint_flow_has_the_established_values():
     times = [200.0, 300.0, 1000.0, 1200.0, 2000.0, 3000.0, 10_000.0]
     found = ps.run("lazy_to_rich", "joint_flow", horizon=1e4, at=times, **RUN).sel(time=times)
-    assert found.p_tilde.values[[0, 1, 2, 6]] == pytest.approx([0.20, 2.141, 3.32, 4.59], abs=5e-3)
+    assert found.first_slope.values[[0, 1, 2, 6]] == pytest.approx([0.20, 2.141, 3.32, 4.59], abs=5e-3)
     assert found.w_kq.values[[1, 2, 3, 4, 5]] == pytest.approx([0.0113, 0.0321, 0.0435, 0.144, 0.424], rel=5e-3)
 
 

@@ -52,7 +52,7 @@ def test_joint_descent_follows_the_joint_flow():
     times, same = [5.0, 20.0], {"sigma": 0.3, "length": 10}
     descent = ps.run("lazy_to_rich", "online_sgd", joint=True, batch=1000, steps=200, at=times, **same, **RUN)
     flow = ps.run("lazy_to_rich", "joint_flow", horizon=20.0, at=times, **same, **RUN)
-    for name in ("p_tilde", "p", "g"):
+    for name in ("first_slope", "p", "g"):
         np.testing.assert_allclose(descent[name].sel(time=times), flow[name].sel(time=times), atol=0.02)
 
 

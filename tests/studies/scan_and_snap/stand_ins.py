@@ -16,10 +16,17 @@ from phasescope.studies.scan_and_snap.measuring import derive
 from .independent import Level
 
 DIMS = {
-    "z_dt": ("class", "distinct"), "z_ct": ("last", "common"), "f_dt": ("class", "distinct"), "c_dt": ("class", "distinct"),
-    "f_ct": ("class", "common"), "c_ct": ("class", "common"), "dt_entropy": ("class",), "xi_eff": ("class",), "iota": ("class",),
+    "z_dt": ("class", "distinct_token"),
+    "z_ct": ("last", "common_token"),
+    "f_dt": ("class", "distinct_token"),
+    "c_dt": ("class", "distinct_token"),
+    "f_ct": ("class", "common_token"),
+    "c_ct": ("class", "common_token"),
+    "dt_entropy": ("class",),
+    "xi_eff": ("class",),
+    "iota": ("class",),
     "beta": ("class", "other_class"),
-}  # fmt: skip
+}
 
 
 def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
@@ -71,7 +78,7 @@ def _sampled(request: Runs | Sweeps, fixed: dict, axes: dict) -> xr.Dataset:
         z = np.stack([0 * ahead, ahead], axis=-1)[..., None, None] * np.ones((2, 1))
         coords = {"seq_length": list(axes["seq_length"]), "time": [0.0, 60.0], "class": [0, 1]}
         return _labelled(
-            xr.Dataset({"z_dt": (("seed", "seq_length", "time", "class", "distinct"), z)}, coords), request
+            xr.Dataset({"z_dt": (("seed", "seq_length", "time", "class", "distinct_token"), z)}, coords), request
         )
     if "eta_Y" in axes:
         return _labelled(_denser(axes, scatter), request)
@@ -99,7 +106,7 @@ def _denser(axes: dict, scatter: np.ndarray) -> xr.Dataset:
     three = lambda start, end: np.stack([start + 0 * end, end, end], axis=-1)[..., None]
     top = three(0.0645, np.array([0.19, 0.103]) + scatter)
     values = {
-        "c_dt": (("seed", "eta_Y", "time", "class", "distinct"), top[..., None]),
+        "c_dt": (("seed", "eta_Y", "time", "class", "distinct_token"), top[..., None]),
         "ct_mass": (("seed", "eta_Y", "time", "class"), three(0.645, np.array([0.38, 0.542]) + scatter)),
         "dt_entropy": (("seed", "eta_Y", "time", "class"), three(2.1513, np.array([1.93, 2.065]) + scatter)),
         "batch_loss": (("seed", "eta_Y", "time"), three(3.526, np.array([2e-5, 9e-11]) * (1 + scatter))[..., 0]),
@@ -116,7 +123,7 @@ def _adam(axes: dict) -> xr.Dataset:
     c = start + (end - start)[:, None, :] * (time / 100)[None, :, None]
     rest = 0.645 + (np.array([0.3, 0.007, 3e-5]) - 0.645)[:, None] * (time / 100)
     values = {
-        "c_dt": (("eta_Z", "time", "class", "distinct"), c[:, :, None]),
+        "c_dt": (("eta_Z", "time", "class", "distinct_token"), c[:, :, None]),
         "ct_mass": (("eta_Z", "time", "class"), rest[..., None]),
     }
     return xr.Dataset(values, {"eta_Z": list(axes["eta_Z"]), "time": time})

@@ -30,10 +30,10 @@ def syn_small(times=range(101)) -> xr.Dataset:
     two = lambda x: np.stack([x, x], axis=1)
     values = {
         "attn": (("time", "class", "token"), attention),
-        "z_ct": (("time", "last", "common"), two(z[:, :10])),
-        "z_dt": (("time", "class", "distinct"), two(z[:, 10:])),
-        "c_ct": (("time", "class", "common"), attention[:, :, :10]),
-        "c_dt": (("time", "class", "distinct"), two(attention[:, 0, 10:20])),
+        "z_ct": (("time", "last", "common_token"), two(z[:, :10])),
+        "z_dt": (("time", "class", "distinct_token"), two(z[:, 10:])),
+        "c_ct": (("time", "class", "common_token"), attention[:, :, :10]),
+        "c_dt": (("time", "class", "distinct_token"), two(attention[:, 0, 10:20])),
     }
     return xr.Dataset(values, {"time": time})
 

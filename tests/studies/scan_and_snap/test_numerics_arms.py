@@ -140,3 +140,11 @@ def test_single_precision_changes_mini_batches_by_rounding_only():
     exact = ps.run(study, "sampled", preset="tiny", **QUIET)
     single = ps.run(study, "sampled", preset="tiny", precision="float32", **QUIET)
     assert 0 < float(abs(single.z_dt / exact.z_dt - 1).max()) < 1e-4
+
+
+def test_the_number_of_distinct_tokens_may_be_swept():
+    ds = ps.sweep("scan_and_snap", "sampled", preset="tiny", distinct=[3, 4], store=False)
+    one = ps.run("scan_and_snap", "sampled", preset="tiny", distinct=4, store=False)
+    assert ds.distinct.values.tolist() == [3, 4]
+    np.testing.assert_array_equal(ds.z_dt.sel(distinct=4), one.z_dt)
+    assert np.isnan(ds.z_dt.sel(distinct=3, distinct_token=3)).all()

@@ -20,7 +20,7 @@ def spread(by: float) -> Change:
 
 def _falling(name: str, by: float) -> Change:
     """The band falls by this part along the chain."""
-    fall = lambda ds: ds[name].isel(step=0) * (1 - by * ds.step / (ds.length - 1))
+    fall = lambda ds: ds[name].isel(step=0) * (1 - by * ds.step / (ds.test_length - 1))
     return every(lambda ds: ds.assign({name: fall(ds).transpose(*ds[name].dims)}), f"{name} falls by {by:g}")
 
 
@@ -31,7 +31,7 @@ def _turned(ds: xr.Dataset) -> xr.Dataset:
 
 equal = every(
     lambda ds: ds.assign(
-        attention_predicate=ds.attention_predicate.sel(length=10).broadcast_like(ds.attention_predicate)
+        attention_predicate=ds.attention_predicate.sel(test_length=10).broadcast_like(ds.attention_predicate)
     ),
     "as on chains of length 10",
 )
@@ -42,7 +42,7 @@ few_solved = every(
     lambda ds: ds.assign(accuracy=ds.accuracy.where(ds.dataset > 2000, 1.0)) if "dataset" in ds.dims else ds,
     "2,000 chains suffice",
 )
-better = last(lambda ds: ds.assign(accuracy=ds.accuracy.where(ds.length < 20, 0.0)), "S5 ends at 10")
+better = last(lambda ds: ds.assign(accuracy=ds.accuracy.where(ds.test_length < 20, 0.0)), "S5 ends at 10")
 sharper = last(
     lambda ds: ds.assign(attention_predicate=0.5 * ds.attention_predicate, attention_answer=0.5 * ds.attention_answer),
     "S5 half as sharp",
@@ -69,13 +69,13 @@ def _at_size(size: int, name: str, factor: float) -> Change:
 
 def _short_at(size: int) -> Change:
     """S5 hardly gets beyond length 10 on sets of this size."""
-    ends = lambda ds: ds.accuracy.where((ds.dataset != size) | (ds.length <= 10), 0.2 * ds.accuracy)
+    ends = lambda ds: ds.accuracy.where((ds.dataset != size) | (ds.test_length <= 10), 0.2 * ds.accuracy)
     return last(lambda ds: ds.assign(accuracy=ends(ds)), f"S5 ends at 10 on {size:,} chains")
 
 
 def _nobody_from(size: float) -> Change:
     """From embeddings of this size nobody gets beyond length 10."""
-    ends = lambda ds: ds.accuracy.where((ds.embedding_scale != size) | (ds.length <= 10), 0.0)
+    ends = lambda ds: ds.accuracy.where((ds.embedding_scale != size) | (ds.test_length <= 10), 0.0)
     return every(lambda ds: ds.assign(accuracy=ends(ds)), f"nobody beyond 10 from size {size:g}")
 
 
@@ -86,7 +86,7 @@ def the_start_does_nothing(evidence: list[xr.Dataset]) -> list[xr.Dataset]:
 
 
 def _short_starts(ds: xr.Dataset) -> xr.Dataset:
-    return ds.assign(accuracy=ds.accuracy.where(ds.length <= 10, 0.1 * ds.accuracy))
+    return ds.assign(accuracy=ds.accuracy.where(ds.test_length <= 10, 0.1 * ds.accuracy))
 
 
 def _same_fit(ds: xr.Dataset) -> xr.Dataset:
@@ -95,7 +95,7 @@ def _same_fit(ds: xr.Dataset) -> xr.Dataset:
 
 def _stage_undone(ds: xr.Dataset) -> xr.Dataset:
     """The last stage forgets what lies beyond its length."""
-    return ds.assign(accuracy=ds.accuracy.where((ds.time < ds.time[-1]) | (ds.length < 80), ds.accuracy - 0.1))
+    return ds.assign(accuracy=ds.accuracy.where((ds.time < ds.time[-1]) | (ds.test_length < 80), ds.accuracy - 0.1))
 
 
 def _nothing_learned(ds: xr.Dataset) -> xr.Dataset:
@@ -104,7 +104,7 @@ def _nothing_learned(ds: xr.Dataset) -> xr.Dataset:
 
 
 def _control_short(ds: xr.Dataset) -> xr.Dataset:
-    return ds.assign(accuracy=ds.accuracy.where(ds.length <= 10, 0.3 * ds.accuracy))
+    return ds.assign(accuracy=ds.accuracy.where(ds.test_length <= 10, 0.3 * ds.accuracy))
 
 
 predicate, answer = "attention_predicate", "attention_answer"
@@ -118,7 +118,7 @@ DECODER_EXAMPLES: dict[str, list[Change]] = {
     "F5": [half_order, shifted("heat_permuted", 1e-5), backwards("heat_permuted", "clause"), lost("heat_permuted")],
     "F6-cyclic": [_falling(predicate, 0.5), _falling(predicate, -0.5), scaled(predicate, 0.1)],
     "F6-symmetric": [_falling(predicate, 0.0), flipped(predicate), lost(predicate)],
-    "F6-length": [backwards(predicate, "length"), one_seed_lost(predicate), flipped(predicate), equal],
+    "F6-length": [backwards(predicate, "test_length"), one_seed_lost(predicate), flipped(predicate), equal],
     "F7-cyclic": [_falling(answer, 0.0), swapped(answer, predicate), lost(answer)],
     "F7-symmetric": [_falling(answer, 0.5), scaled(answer, 0.01), lost(answer)],
     "F1a-sets-small": [reordered, spread(0.6), one_seed_lost("accuracy"), shifted("loss", 0.1), lost("loss")],

@@ -69,9 +69,9 @@ def _copying(spec: Any) -> xr.Dataset:
         "copy_sum": (("time", "variable"), np.outer(grown, np.full(24, 21.8))),
         "strongest": (("time", "place"), np.outer(0.1 + 0.9 * grown, [0.29, 0.64, 0.34, 0.3, 0.63])),
         "off_variable": ("time", np.full(2, 0.09)),
-        "slot_loss": (("time", "slot"), np.array([[3.4], [3.2e-4]])),
+        "slot_loss": (("time", "output_slot"), np.array([[3.4], [3.2e-4]])),
     }
-    return _described(xr.Dataset(columns, {"time": time, "slot": [4]}), spec, "theory_model")
+    return _described(xr.Dataset(columns, {"time": time, "output_slot": [4]}), spec, "theory_model")
 
 
 def _limit(spec: Any) -> xr.Dataset:

@@ -28,13 +28,13 @@ def banded(along):
     place = np.arange(20) / 19
     band = np.broadcast_to(along(place), (2, 1, 1, 20))
     names = ("attention_predicate", "attention_answer")
-    dims = ("seed", "time", "length", "step")
-    return xr.Dataset(dict.fromkeys(names, (dims, band)), {"length": [20], "step": np.arange(20)})
+    dims = ("seed", "time", "test_length", "step")
+    return xr.Dataset(dict.fromkeys(names, (dims, band)), {"test_length": [20], "step": np.arange(20)})
 
 
 @pytest.mark.parametrize(("accuracy", "area"), [([1, 1, 1], 1.0), ([1, 0, 0], 0.25), ([1, 1, 0], 0.75)])
 def test_reach_is_the_share_of_octaves_that_are_solved(accuracy, area):
-    curve = xr.DataArray(np.array(accuracy, float), {"length": [5, 10, 20]}, ("length",))
+    curve = xr.DataArray(np.array(accuracy, float), {"test_length": [5, 10, 20]}, ("test_length",))
     assert float(reach(curve)) == pytest.approx(area)
 
 
@@ -83,13 +83,15 @@ def staged(*curves):
     rows[::2] = 0.5
     names = " ".join(f"stage_{k}" for k in range(len(curves)))
     stage = ("time", np.repeat(np.arange(len(curves)), 2), {"flag_meanings": names})
-    accuracy = (("seed", "time", "length"), np.stack([rows, rows]))
-    return xr.Dataset({"accuracy": accuracy}, {"time": np.arange(len(rows)), "stage": stage, "length": [5, 10, 20, 40]})
+    accuracy = (("seed", "time", "test_length"), np.stack([rows, rows]))
+    return xr.Dataset(
+        {"accuracy": accuracy}, {"time": np.arange(len(rows)), "stage": stage, "test_length": [5, 10, 20, 40]}
+    )
 
 
 def test_a_stage_ends_with_its_last_record():
     run = staged([1, 0.8, 0.2, 0], [1, 0.9, 0.6, 0.1])
-    np.testing.assert_allclose([end.accuracy.isel(seed=0, length=2) for end in ends_of_stages(run)], [0.2, 0.6])
+    np.testing.assert_allclose([end.accuracy.isel(seed=0, test_length=2) for end in ends_of_stages(run)], [0.2, 0.6])
 
 
 def test_only_twice_the_length_of_a_stage_and_beyond_must_not_fall():

@@ -168,3 +168,12 @@ def test_a_width_that_the_heads_do_not_divide_is_an_error():
 def test_self_training_on_chains_that_cannot_be_named_is_an_error():
     with pytest.raises(SpecError, match=r"a chain of length 8 needs 9 different variables"):
         ps.run(study, self_training, preset="tiny", stages=2, store=False)
+
+
+def test_the_length_of_the_training_chains_may_be_swept():
+    few = {"samples": 4, "steps": 2, "records": 1}
+    ds = ps.sweep("state_tracking", "decoder", preset="tiny", length=[2, 3], store=False, **few)
+    assert ds.length.values.tolist() == [2, 3]
+    tested = ds.accuracy.isel(time=-1).notnull()
+    assert ds.test_length[tested.sel(length=2).values].values.tolist() == [2, 4, 5]
+    assert ds.test_length[tested.sel(length=3).values].values.tolist() == [3, 5]

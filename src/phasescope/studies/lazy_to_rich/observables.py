@@ -27,7 +27,7 @@ class Observed(ps.Observables):
     w_k: Scalar | None = field(symbol="w_K", doc="key weight of head 2")
     w_q: Scalar | None = field(symbol="w_Q", doc="query weight of head 2")
     h: Scalar | None = field(symbol="h", doc="value of head 2")
-    p_tilde: Scalar | None = field(symbol=r"\tilde p", doc="slope of the first layer, where it is trained")
+    first_slope: Scalar | None = field(symbol=r"\tilde p", doc="slope of the first layer, where it is trained")
     w_kq: Scalar | None = field(symbol=r"\sqrt{|w_K w_Q|}", doc="dot-product weight")
     balance: Scalar | None = field(symbol="w_Q^2 - w_K^2", doc="what the flow conserves")
     prev_token_weight: Scalar = field(symbol=r"1 - \tilde u", doc="weight of the previous token in the first layer")
@@ -77,7 +77,7 @@ def see(
             "lyap_vh_rate": below * pace + above * velocity.h,
         }
     return Observed(
-        loss=losses.sum(), loss_g4=losses[0], loss_ih=losses[1], p=p, g=g, w_k=w_k, w_q=w_q, h=h, p_tilde=p_tilde,
+        loss=losses.sum(), loss_g4=losses[0], loss_ih=losses[1], p=p, g=g, w_k=w_k, w_q=w_q, h=h, first_slope=p_tilde,
         w_kq=jnp.sqrt(jnp.abs(c)), balance=w_q**2 - w_k**2, prev_token_weight=1 - jnp.asarray(u_tilde, float),
         h_qe=None if values is None else spec.h_star * values.X / values.S,
         lyap_uv=0.5 * (u**2 + v**2), lyap_vh=0.5 * (below**2 + above**2), **NO_RATES | rates,
@@ -91,7 +91,9 @@ def see_first_layer(slope: Scalar, p: Scalar, g: Scalar, loss: Scalar) -> Observ
     """Look at stage I, where only the first layer moves."""
     unknown = dict.fromkeys(("loss_ih", "w_k", "w_q", "h", "w_kq", "balance", "h_qe", "lyap_uv", "lyap_vh"))
     weight = -jnp.expm1(-slope)
-    return Observed(loss=loss, loss_g4=loss, p=p, g=g, p_tilde=slope, prev_token_weight=weight, **unknown | NO_RATES)
+    return Observed(
+        loss=loss, loss_g4=loss, p=p, g=g, first_slope=slope, prev_token_weight=weight, **unknown | NO_RATES
+    )
 
 
 def loss_of_4_gram(weights: Weights, spec: Spec) -> Scalar:

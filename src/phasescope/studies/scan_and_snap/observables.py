@@ -12,8 +12,8 @@ import phasescope as ps
 field = ps.field
 Scalar = Float[Array, ""]
 Classes = Float[Array, "class"]
-Distinct = Float[Array, "class distinct"]
-Common = Float[Array, "class common"]
+Distinct = Float[Array, "class distinct_token"]
+Common = Float[Array, "class common_token"]
 
 
 class Observed(ps.Observables):
@@ -23,7 +23,7 @@ class Observed(ps.Observables):
     alpha_correct: Classes | None = field(symbol=r"\alpha_n", doc="probability of the right token")
     residual: Classes | None = field(symbol=r"1 - \alpha_n", doc="probability of all wrong tokens, summed")
     z_dt: Distinct | None = field(symbol="z_d", doc="attention logit of a distinct token")
-    z_ct: Float[Array, "last common"] | None = field(symbol="z_c", doc="attention logit of a common token")
+    z_ct: Float[Array, "last common_token"] | None = field(symbol="z_c", doc="attention logit of a common token")
     c_dt: Distinct | None = field(symbol="c_{n,d}", doc="attention on a distinct token")
     c_ct: Common | None = field(symbol="c_{n,c}", doc="attention on a common token")
     f_dt: Distinct | None = field(symbol="f_{n,d}", doc="attention over its norm, distinct tokens")
@@ -42,7 +42,9 @@ class Observed(ps.Observables):
     lag: Scalar | None = field(doc="velocity of the common tokens' logits over what the current directions alone give")
     xi_eff: Classes | None = field(symbol=r"\xi", doc="velocity of the top distinct logit, K / (eta_Z f^2) times")
     z_dt_rate: Distinct | None = field(symbol=r"\dot z_d", doc="velocity of z_dt in gradient flow")
-    z_ct_rate: Float[Array, "last common"] | None = field(symbol=r"\dot z_c", doc="velocity of z_ct in gradient flow")
+    z_ct_rate: Float[Array, "last common_token"] | None = field(
+        symbol=r"\dot z_c", doc="velocity of z_ct in gradient flow"
+    )
     gap_other: Scalar | None = field(symbol="a - b", doc="logit of the right label over that of another")
     gap_rest: Scalar | None = field(symbol="a - o", doc="logit of the right label over that of an output that is none")
     batch_loss: Scalar | None = field(doc="loss of the last mini-batch, before its update")

@@ -71,7 +71,7 @@ def _planned(run: xr.Dataset) -> float:
 
 def top_logit(ds: xr.Dataset) -> xr.DataArray:
     """$z_{l_0}$ of the first class: the logit of its most frequent distinct token."""
-    return ds.z_dt.isel({"class": 0, "distinct": -1}, drop=True)
+    return ds.z_dt.isel({"class": 0, "distinct_token": -1}, drop=True)
 
 
 def held_attention(ds: xr.Dataset) -> xr.Dataset:

@@ -33,15 +33,20 @@ class Learner(eqx.Module):
 
 
 class DecoderObserved(ps.Observables):
-    """Recorded during training; `time` counts updates. Attention is a mean over heads and chains, answers given."""
+    """Recorded during training; `time` counts updates, `test_length` is the length of the chains that are tested.
+
+    Attention is a mean over heads and chains, answers given.
+    """
 
     loss: Float[Array, ""] = field(symbol=r"\mathcal{L}", doc="loss on training data")
     test_loss: Float[Array, ""] = field(doc="loss on fresh chains of the training length")
-    accuracy: Float[Array, "length"] = field(doc="chains with all values right, names given (mode val)")
-    accuracy_full: Float[Array, "length"] = field(doc="chains with all values right, own names fed back (mode full)")
-    step_accuracy: Float[Array, "length"] = field(doc="right next values, all earlier answers given")
-    attention_predicate: Float[Array, "length step"] = field(doc="weight on the predicate that holds the variable")
-    attention_answer: Float[Array, "length step"] = field(doc="weight of an answer on itself")
+    accuracy: Float[Array, "test_length"] = field(doc="chains with all values right, names given (mode val)")
+    accuracy_full: Float[Array, "test_length"] = field(
+        doc="chains with all values right, own names fed back (mode full)"
+    )
+    step_accuracy: Float[Array, "test_length"] = field(doc="right next values, all earlier answers given")
+    attention_predicate: Float[Array, "test_length step"] = field(doc="weight on the predicate that holds the variable")
+    attention_answer: Float[Array, "test_length step"] = field(doc="weight of an answer on itself")
 
 
 class HeatMaps(ps.Observables):
@@ -120,4 +125,4 @@ def inspect(spec: Spec, learner: Learner) -> HeatMaps:
 def coordinates(spec: Spec) -> dict[str, np.ndarray]:
     """Lengths; steps, queries and clauses count from 0 (clause n < L is predicate n + 1, clause L + n answer n)."""
     lengths = lengths_of(spec)
-    return {"length": np.array(lengths), "step": np.arange(lengths[-1])}
+    return {"test_length": np.array(lengths), "step": np.arange(lengths[-1])}

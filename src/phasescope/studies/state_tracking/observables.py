@@ -51,9 +51,9 @@ class RolloutObserved(ps.Observables):
 
 
 class DenseObserved(ps.Observables):
-    """The full model: `slot` is the output slot, `place` the input slot of a weight."""
+    """The full model: `output_slot` counts from 1, `place` is the input slot of a weight."""
 
-    slot_loss: Float[Array, "slot"] = field(
+    slot_loss: Float[Array, "output_slot"] = field(
         symbol=r"\mathrm{Loss}_i", doc="loss of each output slot at length 1, attention uniform"
     )
     pair_loss: Float[Array, "step"] | None = field(symbol=r"\mathrm{Loss}_5^{2,\ell}", doc="value loss at length 2")

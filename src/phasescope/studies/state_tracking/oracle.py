@@ -35,7 +35,12 @@ def theory_model(spec: Spec) -> ps.Plan:
         init=lambda key: ps.State(dense.start(key, spec, feature_model.scale(spec, float(spec.tokens.size)))),
         stages=tuple(stages),
         measure=lambda model: look(model, spec, singles),
-        coords={"slot": np.array(dense.slots(spec)) + 1, "step": [1, 2], "place": np.arange(1, 6), "block": [43, 44]},
+        coords={
+            "output_slot": np.array(dense.slots(spec)) + 1,
+            "step": [1, 2],
+            "place": np.arange(1, 6),
+            "block": [43, 44],
+        },
     )
 
 

@@ -69,7 +69,7 @@ def summary(name: str, ds: xr.Dataset, seconds: float) -> str:
     lines = [
         f"{name}: {seconds:.1f} s, {updates:.0f} updates, {updates / seconds:.0f} updates/s (with compilation)",
         f"  loss {row(last.loss)} | test {row(last.test_loss)}",
-        f"  lengths {ds.length.values.tolist()}: val {mean(last.accuracy)} ± {row(last.accuracy.std('seed', ddof=1))}",
+        f"  lengths {ds.test_length.values.tolist()}: val {mean(last.accuracy)} ± {row(last.accuracy.std('seed', ddof=1))}",
         f"  full {mean(last.accuracy_full)} | step {mean(last.step_accuracy)}",
         f"  attention, mean over steps: predicate {mean(last.attention_predicate.mean('step'))}",
         f"                              answer    {mean(last.attention_answer.mean('step'))}",

@@ -17,15 +17,15 @@ def logarithmic_law(run: xr.Dataset) -> xr.DataArray:
     r"""$e^{\tilde p} / (g g^\star \pi_{L-1} t)$, which tends to 1: $g$ and $p$ stay where they started."""
     spec = spec_of(run)
     share = 1 / four_gram.partition(spec.p_first, spec.keys)
-    return np.exp(run.p_tilde) / (spec.sigma * spec.g_star * float(share) * run.time)
+    return np.exp(run.first_slope) / (spec.sigma * spec.g_star * float(share) * run.time)
 
 
 @claim("Lemma 2", theory(ask.stage_one_long, ask.stage_one_long_zero), id="C-L2")
 def the_first_layer_sharpens_without_end(*runs):
     """Trained alone, the slope of the first layer grows without bound, like ln t: e^p / (g g* pi_{L-1} t) tends to 1."""
     return ps.all_of(
-        ps.increasing(run.p_tilde, "slope of the first layer")
-        & ps.within(ps.slope(np.log(late.time), late.p_tilde), 0.99, 1.01, "d p / d ln t after 1e6")
+        ps.increasing(run.first_slope, "slope of the first layer")
+        & ps.within(ps.slope(np.log(late.time), late.first_slope), 0.99, 1.01, "d p / d ln t after 1e6")
         & ps.within(logarithmic_law(run).isel(time=-1), 0.99, 1.01, "e^p / (g g* pi t) at the end")
         & ran_to_the_end(run)
         for run in runs
@@ -50,8 +50,8 @@ def stage_one_prepares_the_four_gram(*runs):
     """At the end of Stage I the first layer copies the previous token well enough for the 4-gram to be learned to 1 %:
     the floor that it leaves, exp(-2 p), is at most 0.01."""
     return ps.all_of(
-        ps.increasing(run.p_tilde, "slope of the first layer")
-        & ps.at_most(np.exp(-2 * run.p_tilde.isel(time=-1)), 0.01, "floor of the 4-gram loss over its start")
+        ps.increasing(run.first_slope, "slope of the first layer")
+        & ps.at_most(np.exp(-2 * run.first_slope.isel(time=-1)), 0.01, "floor of the 4-gram loss over its start")
         & ran_to_the_end(run)
         for run in runs
     )
@@ -63,8 +63,8 @@ def stage_one_prepares_the_four_gram(*runs):
 def stage_one_ends_below_one(zero, sigma):
     """After the stated 100,000 steps of size 0.1 the slope is 0.836 from p = 0 and 0.940 from p = sigma."""
     return (
-        ps.agree(zero.p_tilde.isel(time=-1), 0.836, atol=5e-4, what="slope from p = 0")
-        & ps.agree(sigma.p_tilde.isel(time=-1), 0.9404, atol=5e-5, what="slope from p = sigma")
+        ps.agree(zero.first_slope.isel(time=-1), 0.836, atol=5e-4, what="slope from p = 0")
+        & ps.agree(sigma.first_slope.isel(time=-1), 0.9404, atol=5e-5, what="slope from p = sigma")
         & ran_to_the_end(zero)
         & ran_to_the_end(sigma)
     )

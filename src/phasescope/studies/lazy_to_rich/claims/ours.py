@@ -58,9 +58,9 @@ def joint_training_sharpens_the_first_layer(run):
     0.94), in step with p; the induction head emerges at its usual time."""
     at = lambda name, *times: np.array([float(value_at(run[name], t)) for t in times])
     return (
-        ps.agree(at("p_tilde", 1e3, 1e4), np.array([3.32, 4.59]), atol=6e-3, what="slope of the first layer")
+        ps.agree(at("first_slope", 1e3, 1e4), np.array([3.32, 4.59]), atol=6e-3, what="slope of the first layer")
         & ps.agree(at("w_kq", 1e3, 2e3, 3e3), np.array([0.0321, 0.144, 0.424]), rtol=3e-3, what="w")
-        & ps.agree(at("p", 1e3, 1e4), at("p_tilde", 1e3, 1e4), rtol=0.1, what="p against the first layer's")
+        & ps.agree(at("p", 1e3, 1e4), at("first_slope", 1e3, 1e4), rtol=0.1, what="p against the first layer's")
         & ran_to_the_end(run)
     )
 

@@ -95,8 +95,8 @@ def gains_follow_one_growth_factor(*runs):
     1e-6."""
 
     def judge(run):
-        others = moving(run).isel(distinct=slice(None, -1))
-        grown = moving(run).chi.isel(distinct=-1, time=-1)
+        others = moving(run).isel(distinct_token=slice(None, -1))
+        grown = moving(run).chi.isel(distinct_token=-1, time=-1)
         return ps.agree(others.gain_defect, 0.0, atol=1e-6, what="r / (r_0 chi) - 1") & ps.at_least(
             grown.max(), 1.02, "largest growth factor"
         )
@@ -108,8 +108,8 @@ def gains_follow_one_growth_factor(*runs):
 def rare_tokens_fall_behind_less_than_predicted(run):
     """In training the gain of the top token over the others is below the law: by at most 0.26%, 11.9%, 58.5%, 64.0%
     at 100 units of time for eta_Z / eta_Y = 0.01, 0.1, 1, 10 (Syn-Small)."""
-    defect = moving(run).gain_defect.isel({"class": 0, "distinct": slice(None, -1)})
-    worst = late(run, 100.0).gain_defect.isel({"class": 0, "distinct": slice(None, -1)}).min("distinct")
+    defect = moving(run).gain_defect.isel({"class": 0, "distinct_token": slice(None, -1)})
+    worst = late(run, 100.0).gain_defect.isel({"class": 0, "distinct_token": slice(None, -1)}).min("distinct_token")
     worst = worst.sel(eta_Z=slice(1e-4, None))
     return ps.agree(worst, np.array([-0.00256, -0.1191, -0.5854, -0.6399]), rtol=0.003, what="defect") & ps.at_most(
         defect, 1e-12, "defect at all times"
@@ -122,7 +122,7 @@ def the_top_token_gains_all_the_time(*runs):
 
     def judge(run):
         early = moving(run).sel(time=slice(0, 100 * ask.UNIT_SMALL))
-        share = early.f_dt.isel({"class": 0, "distinct": -1}, drop=True)
+        share = early.f_dt.isel({"class": 0, "distinct_token": -1}, drop=True)
         return ps.increasing(top_logit(early), "z_l0") & ps.increasing(share, "f_l0")
 
     return ps.all_of(map(judge, runs)) & ran_to_the_end(*runs)
@@ -134,7 +134,7 @@ def the_growth_factor_lies_between_its_bounds(*runs):
 
     def judge(run):
         run = moving(run)
-        z, share = top_logit(run), run.f_dt.isel({"class": 0, "distinct": -1, "time": 0}, drop=True)
+        z, share = top_logit(run), run.f_dt.isel({"class": 0, "distinct_token": -1, "time": 0}, drop=True)
         later = run.B_n > 1e-6  # before, the lower bound is an equality up to rounding
         between = ps.within(2 * z, 2 * share**2 * run.B_n, 2 * run.B_n, "ln chi_l0", where=later)
         return between & ps.increasing(run.B_n, "B")
@@ -146,7 +146,7 @@ def the_growth_factor_lies_between_its_bounds(*runs):
 def the_bounds_are_wide(run):
     """In Syn-Small at 100 units of time and equal rates: 2.98 <= chi = 30.5 <= 3.7e6."""
     at = late(run.sel(eta_Z=1.0), 100.0)
-    share = run.f_dt.isel({"class": 0, "distinct": -1, "time": 0}, drop=True).sel(eta_Z=1.0)
+    share = run.f_dt.isel({"class": 0, "distinct_token": -1, "time": 0}, drop=True).sel(eta_Z=1.0)
     low, high = np.exp(2 * share**2 * at.B_n), np.exp(2 * at.B_n)
     return (
         ps.agree(low, 2.982, rtol=1e-3, what="lower bound")

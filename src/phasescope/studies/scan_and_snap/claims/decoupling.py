@@ -199,7 +199,7 @@ def the_theory_is_the_decoupled_dynamics_at_slow_attention(decoupled, closed):
     """z_CT of L1 tends to that of L2 as eta_Z / eta_Y goes to 0: off by less than 0.1% at 0.001, growing with the
     ratio. At 1000 units of time, K = 10, rho_0 = 0.01, ratios 0.1, 1, 10: L1 -0.01156, -0.0762, -0.175; L2 -0.01198,
     -0.1001, -0.450."""
-    found = [late(at_rho(run)).z_ct.isel(last=0, common=0) for run in (decoupled, closed)]
+    found = [late(at_rho(run)).z_ct.isel(last=0, common_token=0) for run in (decoupled, closed)]
     gap = abs(found[0] / found[1] - 1)
     quick = [z.sel(eta_Z=[0.1, 1.0, 10.0]) for z in found]
     return (
@@ -225,10 +225,11 @@ def the_theory_is_the_decoupled_dynamics_at_slow_attention(decoupled, closed):
 def the_theory_describes_training(true, closed):
     """At 1000 units of time the logits of the true flow (L0) are those of the theory's equation (L2), within 20%."""
     if "p_common" in true.dims:
-        found = [late(at_rho(run)).z_ct.isel(last=0, common=0) for run in (true, closed)]
+        found = [late(at_rho(run)).z_ct.isel(last=0, common_token=0) for run in (true, closed)]
     else:
         found = [
-            late(run).sel(eta_Z=slice(1e-3, None)).z_dt.isel({"class": 0, "distinct": -1}) for run in (true, closed)
+            late(run).sel(eta_Z=slice(1e-3, None)).z_dt.isel({"class": 0, "distinct_token": -1})
+            for run in (true, closed)
         ]
     size = abs(found[1])
     return ps.agree(found[0], found[1], rtol=0.2, what="z") & ps.increasing(size, "|z|, L2", along="eta_Z")
@@ -239,7 +240,7 @@ def training_is_far_from_the_theory(true):
     """At 1000 units of time the true z_CT is -0.00134, -0.0093, -0.0228 (K = 10, M = 1000, rho_0 = 0.01, eta_Z /
     eta_Y = 0.1, 1, 10), and z_l0 of Syn-Small 0.0962, 0.4933, 0.6550, 0.6111 (0.01, 0.1, 1, 10)."""
     if "p_common" in true.dims:
-        found = late(at_rho(true)).z_ct.isel(last=0, common=0).sel(eta_Z=[0.1, 1.0, 10.0])
+        found = late(at_rho(true)).z_ct.isel(last=0, common_token=0).sel(eta_Z=[0.1, 1.0, 10.0])
         return ps.agree(found, np.array([-0.001344, -0.00933, -0.02278]), rtol=2e-3, what="z_CT")
-    found = late(true).z_dt.isel({"class": 0, "distinct": -1}).sel(eta_Z=[0.01, 0.1, 1.0, 10.0])
+    found = late(true).z_dt.isel({"class": 0, "distinct_token": -1}).sel(eta_Z=[0.01, 0.1, 1.0, 10.0])
     return ps.agree(found, np.array([0.0962, 0.4933, 0.6550, 0.6111]), atol=6e-5, what="z_l0")

@@ -81,7 +81,7 @@ def a_faster_decoder_leaves_attention_denser(sweep):
     ones 0.38, entropy among distinct ones 1.93; at (10, 1) 0.103, 0.542, 2.065. The faster decoder has the smaller
     loss and is denser."""
     end = sweep.isel(time=-1).mean("class")
-    top, common, entropy = (over_seeds(x)[0] for x in (end.c_dt.isel(distinct=-1), end.ct_mass, end.dt_entropy))
+    top, common, entropy = (over_seeds(x)[0] for x in (end.c_dt.isel(distinct_token=-1), end.ct_mass, end.dt_entropy))
     loss = over_seeds(sweep.batch_loss.sel(time=99))[0]
     return (
         ps.agree(top, np.array([0.19, 0.103]), atol=0.02, what="attention on the top token")
@@ -97,7 +97,7 @@ def a_faster_decoder_leaves_attention_denser(sweep):
 def favourite(run: xr.Dataset) -> xr.DataArray:
     """The number (1 to D) of the distinct token that the first class looks at most."""
     c = run.c_dt.isel({"class": 0})
-    return (c.argmax("distinct", skipna=False) + 1.0).where(c.notnull().all("distinct"))
+    return (c.argmax("distinct_token", skipna=False) + 1.0).where(c.notnull().all("distinct_token"))
 
 
 @claim("Figure 5", published(ask.figure_5, ask.figure_5_endless), id="C28")

@@ -49,7 +49,7 @@ def long_sequences_have_the_population_gradient(table):
 def short_sequences_make_attention_sparser(finite, endless):
     """After 60 updates on Syn-Small (both rates 0.3, momentum 0.9) the top logit is 0.690 for endless sequences, and
     ahead of that by 0.276, 0.081, 0.003 for T = 16, 128, 4096, within three standard errors over 8 seeds and 0.02."""
-    top = lambda run: run.z_dt.isel(time=-1, distinct=-1)
+    top = lambda run: run.z_dt.isel(time=-1, distinct_token=-1)
     limit = top(endless).mean("class")
     ahead = (top(finite) - top(endless)).mean("class")
     error = ahead.std("seed", ddof=1) / np.sqrt(ahead.sizes["seed"])

@@ -15,7 +15,7 @@ from .decoupling import at_rho
 
 def drop(run):
     """-z of the first common token."""
-    return -run.z_ct.isel(last=0, common=0, drop=True)
+    return -run.z_ct.isel(last=0, common_token=0, drop=True)
 
 
 @claim("Theorem 4 against its equation", theory(ask.theorem_4), id="C22")
@@ -59,7 +59,7 @@ def the_two_branches_are_close_to_the_closed_form(run):
 
 def force_exponent(sweep, exponent: float) -> ps.Verdict:
     """xi against the common token's weight f_CT, which moves like exp(z_CT), over a factor 3 of it."""
-    xi, weight = sweep.xi_eff.isel({"class": 0}), sweep.f_ct.isel({"class": 0, "common": 0})
+    xi, weight = sweep.xi_eff.isel({"class": 0}), sweep.f_ct.isel({"class": 0, "common_token": 0})
     return ps.scales_like(xi, weight, exponent, 0.1, "xi against f_CT", along="p_common", span=3.0)
 
 
@@ -83,7 +83,7 @@ def the_true_force_falls_with_the_second_power(sweep):
     3%."""
     spec = spec_of(sweep)
     speed = on(sweep.time, closed_forms.gamma, spec.K, spec.M, spec.eta_Y)
-    forecast = speed * (spec.K - 1) / spec.M * sweep.f_ct.isel({"class": 0, "common": 0}) ** 2
+    forecast = speed * (spec.K - 1) / spec.M * sweep.f_ct.isel({"class": 0, "common_token": 0}) ** 2
     ratio = sweep.xi_eff.isel({"class": 0}) / forecast
     return force_exponent(sweep, 2.0) & ps.within(ratio, 0.99, 1.03, "xi M / (gamma (K-1) f_CT^2)")
 
@@ -113,7 +113,7 @@ def the_transition_comes_at_one_over_the_decoders_rate(sweep):
     and the velocity of the common tokens' logits in Syn-Small training at eta_Z = eta_Y. Exponent -1 within 0.05."""
     if "gamma" in sweep:
         return ps.scales_like(sweep.gamma.idxmax("time"), sweep.eta_Y, -1.0, 0.05, "time of the largest gamma")
-    curve = -sweep.z_ct.isel(last=0, common=0)
+    curve = -sweep.z_ct.isel(last=0, common_token=0)
     return ps.scales_like(ps.knee(curve, refine=True), sweep.eta_Z, -1.0, 0.05, "time of the steepest fall")
 
 
@@ -156,7 +156,9 @@ def training_grows_slower_than_the_theory(run):
     """In Syn-Small training z_l0 grows from 1 to 1000 units of time by a factor 4.50 at eta_Z = eta_Y and 1.83 at ten
     times that; in the last factor 10 of time by 7.4% and less."""
     z = top_logit(run).sel(eta_Z=[1.0, 10.0])
-    found = late(run).z_dt.isel({"class": 0, "distinct": -1}) / late(run, 1.0).z_dt.isel({"class": 0, "distinct": -1})
+    found = late(run).z_dt.isel({"class": 0, "distinct_token": -1}) / late(run, 1.0).z_dt.isel(
+        {"class": 0, "distinct_token": -1}
+    )
     last = z.isel(time=-1) / z.sel(time=100 * ask.UNIT_SMALL, method="nearest")
     return (
         ps.agree(found.sel(eta_Z=[1.0, 10.0]), np.array([4.504, 1.827]), rtol=1e-3, what="growth")
@@ -206,7 +208,7 @@ def without_memory_attention_grows_as_the_theory_says(true, forgetful, closed):
     """A decoder that forgets old attention brings back the theory's growth: in Syn-Small at 1000 units of time z_l0
     is 0.0945, 0.541, 1.728, 2.790 without memory, within 60% of the theory's, and 0.0962, 0.493, 0.655, 0.611 in
     training."""
-    found = [late(moving(run)).z_dt.isel({"class": 0, "distinct": -1}) for run in (true, forgetful, closed)]
+    found = [late(moving(run)).z_dt.isel({"class": 0, "distinct_token": -1}) for run in (true, forgetful, closed)]
     fast = {"eta_Z": [1.0, 10.0]}
     return (
         ps.agree(found[1], np.array([0.0945, 0.5413, 1.7283, 2.7896]), atol=6e-5, what="z_l0, without memory")

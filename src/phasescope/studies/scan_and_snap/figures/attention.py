@@ -57,10 +57,10 @@ def figure_5(sweep, endless, axes):
     for eta, panel in zip(sweep.eta_Z.values, axes, strict=True):
         c = sweep.c_dt.isel({"class": 0}).sel(eta_Z=eta)
         image = panel.pcolormesh(
-            np.arange(1, 11), c.time, c.transpose("time", "distinct"), cmap="magma", shading="nearest", vmin=0
+            np.arange(1, 11), c.time, c.transpose("time", "distinct_token"), cmap="magma", shading="nearest", vmin=0
         )
         for run, style in ((sweep, "-"), (endless, "--")):
-            best = run.c_dt.isel({"class": 0}).sel(eta_Z=eta).argmax("distinct") + 1
+            best = run.c_dt.isel({"class": 0}).sel(eta_Z=eta).argmax("distinct_token") + 1
             panel.plot(best, best.time, color=SKY, ls=style, lw=1.5)
         panel.invert_yaxis()
         panel.grid(visible=False)

@@ -15,9 +15,9 @@ from ....observables import stage_names
 
 def reach(accuracy: xr.DataArray) -> xr.DataArray:
     """The area under accuracy over log length, 1 if every length is solved; one number a seed."""
-    octaves = accuracy.assign_coords(length=np.log2(accuracy.length))
-    span = float(octaves.length[-1] - octaves.length[0])
-    return octaves.integrate("length") / span
+    octaves = accuracy.assign_coords(test_length=np.log2(accuracy.test_length))
+    span = float(octaves.test_length[-1] - octaves.test_length[0])
+    return octaves.integrate("test_length") / span
 
 
 def ahead(a: xr.DataArray, b: xr.DataArray, what: str, by: float = 0.0) -> ps.Verdict:
@@ -46,19 +46,19 @@ def _half_width(x: np.ndarray, y: np.ndarray) -> float:
 
 def solved(run: xr.Dataset, name: str, least: float = 0.95) -> ps.Verdict:
     """The training length is solved in the mean over seeds, by a share that is one."""
-    first = run.accuracy.isel(time=-1, length=0).mean("seed", skipna=False)
+    first = run.accuracy.isel(time=-1, test_length=0).mean("seed", skipna=False)
     return ps.within(first, least, 1.0, f"{name}: accuracy at the training length")
 
 
 def concentration(run: xr.Dataset, length: int) -> xr.DataArray:
     """1 - epsilon: attention on the two right clauses together, mean over the steps of chains of this length."""
-    last = run.isel(time=-1).sel(length=length)
+    last = run.isel(time=-1).sel(test_length=length)
     return (last.attention_predicate + last.attention_answer).isel(step=slice(length)).mean("step", skipna=False)
 
 
 def along(run: xr.Dataset, band: str, length: int) -> xr.DataArray:
     """A band of attention at the end of training over the steps of a chain, mean over seeds."""
-    here = run[f"attention_{band}"].isel(time=-1).sel(length=length).isel(step=slice(length))
+    here = run[f"attention_{band}"].isel(time=-1).sel(test_length=length).isel(step=slice(length))
     return here.mean("seed", skipna=False)
 
 
@@ -76,8 +76,10 @@ def fall_within(run: xr.Dataset, band: str, lo: float, hi: float, length: int = 
 
 def own_answer(run: xr.Dataset) -> xr.DataArray:
     """Attention of answers on themselves at the training length and the end of training, mean over heads and steps."""
-    length = int(run.length[0])
-    return run.attention_answer.isel(time=-1).sel(length=length).isel(step=slice(length)).mean("step", skipna=False)
+    length = int(run.test_length[0])
+    return (
+        run.attention_answer.isel(time=-1).sel(test_length=length).isel(step=slice(length)).mean("step", skipna=False)
+    )
 
 
 def ends_of_stages(run: xr.Dataset) -> list[xr.Dataset]:
@@ -89,7 +91,7 @@ def moves_right(run: xr.Dataset, slack: float = 0.02) -> ps.Verdict:
     """After each later stage, accuracy at twice its length and beyond is what it was before, or more."""
     found = []
     for k, (before, after) in enumerate(itertools.pairwise(ends_of_stages(run)), 1):
-        far = run.length >= min(2 ** (k + 1) * int(run.length[0]), int(run.length[-1]))
-        gain = (after.accuracy - before.accuracy).mean("seed", skipna=False).isel(length=np.flatnonzero(far))
+        far = run.test_length >= min(2 ** (k + 1) * int(run.test_length[0]), int(run.test_length[-1]))
+        gain = (after.accuracy - before.accuracy).mean("seed", skipna=False).isel(test_length=np.flatnonzero(far))
         found.append(ps.within(gain, -slack, 1.0, f"gain of stage {k} at twice its length and beyond"))
     return ps.all_of(found)

@@ -39,7 +39,7 @@ def updates_move_the_curve_after_the_task_is_solved(cyclic: xr.Dataset, symmetri
     found = []
     for name, run in (("C6", cyclic), ("S5", symmetric)):
         half, end = run.accuracy.sel(time=10_000), run.accuracy.sel(time=20_000)
-        before = half.isel(length=0).mean("seed", skipna=False)
+        before = half.isel(test_length=0).mean("seed", skipna=False)
         found += [
             ahead(reach(end), reach(half), f"{name}: reach after 20,000 - 10,000 updates"),
             ps.within(before, 0.99, 1.0, f"{name}: accuracy at the training length after 10,000"),
@@ -115,7 +115,7 @@ def predicate_attention_is_lower_on_longer_chains(cyclic: xr.Dataset, symmetric:
     found = []
     for name, run in (("C6", cyclic), ("S5", symmetric)):
         last = run.attention_predicate.isel(time=-1)
-        ten, twenty = (last.sel(length=n).isel(step=slice(n)).mean("step", skipna=False) for n in (10, 20))
+        ten, twenty = (last.sel(test_length=n).isel(step=slice(n)).mean("step", skipna=False) for n in (10, 20))
         found += [
             ps.within(twenty / ten, 0.5, 0.99, f"{name}: attention at 20 over attention at 10"),
             ps.within(ten, 0.1, 0.6, f"{name}: attention at 10"),

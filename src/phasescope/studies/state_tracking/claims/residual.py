@@ -27,7 +27,7 @@ def a_residual_stream_removes_the_second_band(cyclic: xr.Dataset, symmetric: xr.
     asks; at least 0.9 is on the predicate."""
     found = []
     for name, run in zip(NAMES, (cyclic, symmetric), strict=True):
-        band = run.attention_predicate.isel(time=-1, length=0).isel(step=slice(int(run.length[0])))
+        band = run.attention_predicate.isel(time=-1, test_length=0).isel(step=slice(int(run.test_length[0])))
         found += [
             ps.within(own_answer(run), 0.0, 0.02, f"{name}: attention on the own answer"),
             ps.within(band.mean("step", skipna=False), 0.9, 1.0, f"{name}: attention on the predicate"),
@@ -43,7 +43,7 @@ def the_second_band_is_needed_only_without_a_residual_stream(*runs: xr.Dataset) 
     for name, run in zip(NAMES * 2, runs[:4], strict=True):
         found.append(ps.within(own_answer(run), 0.1, 0.6, f"{name}, no residual stream: attention on the own answer"))
     for name, run in zip(NAMES, runs[4:], strict=True):
-        own, far = own_answer(run), run.accuracy.isel(time=-1).sel(length=20)
+        own, far = own_answer(run), run.accuracy.isel(time=-1).sel(test_length=20)
         found += [
             ps.within(own.min("seed", skipna=False), 0.0, 0.02, f"{name}, residual stream: least attention of a seed"),
             ps.within(own.max("seed", skipna=False), 0.4, 0.6, f"{name}, residual stream: most attention of a seed"),

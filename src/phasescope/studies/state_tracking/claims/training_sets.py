@@ -40,7 +40,7 @@ def a_set_of_50000_serves_the_cyclic_task_as_well_as_fresh_chains(sets: xr.Datas
     the training length already."""
     end = lambda run: run.accuracy.isel(time=-1)
     lost = reach(end(fresh)).mean("seed", skipna=False) - reach(end(sets)).mean("seed", skipna=False)
-    ten = end(sets).sel(length=10).mean("seed", skipna=False)
+    ten = end(sets).sel(test_length=10).mean("seed", skipna=False)
     return (
         ps.within(lost.sel(dataset=50_000), -0.1, 0.1, "reach lost on 50,000 chains")
         & ps.within(ten.sel(dataset=50_000), 0.99, 1.0, "accuracy at length 10 on 50,000 chains")
@@ -60,7 +60,7 @@ def on_50000_chains_the_published_picture_is_there(cyclic: xr.Dataset, symmetric
     """On 50,000 training chains both groups solve the training length, and S5 falls behind C6 on longer ones: over all
     lengths, and at eight times the training length."""
     a, b = (run.sel(dataset=MIDDLE) for run in (cyclic, symmetric))
-    far = lambda run: run.accuracy.isel(time=-1).sel(length=40)
+    far = lambda run: run.accuracy.isel(time=-1).sel(test_length=40)
     longer = ahead(far(a), far(b), "accuracy of C6 - S5 at length 40")
     return _further(cyclic, symmetric, MIDDLE) & longer & solved(a, "C6") & solved(b, "S5")
 

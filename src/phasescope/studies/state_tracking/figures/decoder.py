@@ -88,13 +88,13 @@ def updates_move_the_curve(cyclic, symmetric, axes):
     5 seeds). The task is solved at length 5 after 5,000 updates, but the length that is solved goes on growing to the end:
     at L = 40 from 0.01 to 0.86 for C6 and from 0.10 to 0.93 for S5."""
     for panel, name, run in zip(axes, ("C6", "S5"), (cyclic, symmetric), strict=True):
-        shown = run.accuracy.mean("seed").transpose("length", "time")
-        octaves = np.arange(shown.sizes["length"])
+        shown = run.accuracy.mean("seed").transpose("test_length", "time")
+        octaves = np.arange(shown.sizes["test_length"])
         updates = shown.time / 1000
         image = panel.pcolormesh(updates, octaves, shown, vmin=0, vmax=1, cmap="viridis", shading="nearest")
         panel.contour(updates, octaves, shown, levels=[0.5], colors="w", linewidths=1)
         panel.set(xlabel="thousand updates", ylabel="length $L$", title=name)
-        panel.set_yticks(octaves, shown.length.values)
+        panel.set_yticks(octaves, shown.test_length.values)
         panel.grid(False)
     axes[1].figure.colorbar(image, ax=axes[1], label="accuracy")
 

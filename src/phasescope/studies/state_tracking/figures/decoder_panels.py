@@ -15,7 +15,7 @@ COLORS = {"C6": PALETTE[0], "S5": PALETTE[1]}
 
 def over_lengths(axes: Any, accuracy: xr.DataArray, label: str, color: Any, band: Any = None, **style: Any) -> None:
     """Mean over seeds with the range of all of them, or a band given; the length on a log axis with its own ticks."""
-    mean, lengths = accuracy.mean("seed"), accuracy.length.values
+    mean, lengths = accuracy.mean("seed"), accuracy.test_length.values
     low, high = (accuracy.min("seed"), accuracy.max("seed")) if band is None else band
     axes.fill_between(lengths, low, high, color=color, alpha=0.13, lw=0)
     axes.plot(lengths, mean, "o-", ms=3, color=color, label=label, **style)
@@ -50,7 +50,7 @@ def heat_map(axes: Any, heat: xr.DataArray, title: str, left: str = "predicate",
 
 def along(axes: Any, attention: xr.DataArray, length: int, color: Any, label: str, first: int, **style: Any) -> None:
     """A band of attention over the relative position, mean over seeds with their range."""
-    band = attention.isel(time=-1).sel(length=length).isel(step=slice(length))
+    band = attention.isel(time=-1).sel(test_length=length).isel(step=slice(length))
     place = (np.arange(length) + first) / length
     axes.fill_between(place, band.min("seed"), band.max("seed"), color=color, alpha=0.12, lw=0)
     axes.plot(place, band.mean("seed"), color=color, label=label, **style)

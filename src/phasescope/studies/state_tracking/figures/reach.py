@@ -23,7 +23,7 @@ def accuracy_over_length(norm_c, norm_s, plain_c, plain_s, residual_c, residual_
     for panel, title, pair in zip(axes, titles, pairs, strict=True):
         for name, run in zip(("C6", "S5"), pair, strict=True):
             over_lengths(panel, run.accuracy.isel(time=-1), name, COLORS[name])
-            panel.plot(run.length, run.accuracy.sel(time=5000).mean("seed"), "--", lw=1, color=COLORS[name])
+            panel.plot(run.test_length, run.accuracy.sel(time=5000).mean("seed"), "--", lw=1, color=COLORS[name])
         panel.set(ylabel="accuracy", title=title)
         panel.legend(loc="lower left", fontsize=7)
 

@@ -52,7 +52,10 @@ def random_mixtures(
     data = mixture(P[0], np.arange(classes))
     Z = np.asarray(jax.jit(jax.vmap(partial(trained, data=data, rates=(1.0, eta_Z), steps=steps)))(P))
     own = np.stack([Z[:, n, common + n * distinct : common + (n + 1) * distinct] for n in range(classes)], axis=1)
-    values = {"z_dt": (("set", "class", "distinct"), own), "z_ct": (("set", "class", "common"), Z[:, :, :common])}
+    values = {
+        "z_dt": (("set", "class", "distinct_token"), own),
+        "z_ct": (("set", "class", "common_token"), Z[:, :, :common]),
+    }
     return xr.Dataset(values, {"set": np.arange(sets)})
 
 
