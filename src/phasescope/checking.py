@@ -13,6 +13,7 @@ from .discovery import installed
 from .errors import SpecError, nearest, unknown_to_all
 from .evidence import Recorded, Sized
 from .gathering import Evidence
+from .labelled import exact_joins, would_lose_records
 from .precision import exact_numbers
 from .running import Lab, lab
 from .study import Study, find
@@ -131,19 +132,27 @@ def chosen_claims(study: Study, claim: str | None, regime: str | None) -> list[t
     return [(c, r) for c in claims for r in c.regimes if regime in (None, r.name)]
 
 
+def _unchecked(problem: Exception) -> Verdict:
+    why = f"{type(problem).__name__}: {problem}"
+    if would_lose_records(problem):
+        why = (
+            "it computes with datasets whose coordinates differ, and would lose the records that they do not share; "
+            f"select the common ones in the claim ({str(problem).splitlines()[0]})"
+        )
+    return Verdict(Outcome.UNDECIDED, f"could not be checked: {why}", "a check that runs")
+
+
 def judge(claim: Claim, regime: Regime, evidence: Evidence) -> Row:
     """One row. A check that cannot be carried out is undecided and surprising, and does not hide the others."""
     began, runs, error = time.perf_counter(), (), False
     try:
         resolved = [evidence.get(request) for request in regime.evidence]
         runs = tuple(dict.fromkeys(id for _, ids in resolved for id in ids))
-        with exact_numbers():
+        with exact_numbers(), exact_joins():
             verdict = claim(*(ds for ds, _ in resolved))
     except Exception as problem:
         error = True
-        verdict = Verdict(
-            Outcome.UNDECIDED, f"could not be checked: {type(problem).__name__}: {problem}", "a check that runs"
-        )
+        verdict = _unchecked(problem)
     reduced = not evidence.full and any(isinstance(request, Sized) for request in regime.evidence)
     recorded = not evidence.recompute and any(isinstance(request, Recorded) for request in regime.evidence)
     return Row(

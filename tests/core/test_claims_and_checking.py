@@ -313,3 +313,35 @@ def test_claims_are_chosen_in_the_order_of_the_paper():
     chosen = chosen_claims(studied(rises, both), None, None)
     expected = [("2-rises", "published"), ("falls", "published"), ("falls", "theory")]
     assert [(c.id, r.name) for c, r in chosen] == expected
+
+
+# --- claims are judged with exact joins -------------------------------------------------------------------------------
+
+
+@ps.claim("Lemma 2", ps.runs(toys.quadratic, steps=10), ps.runs(toys.quadratic, steps=6))
+def forgets_records(long, short):
+    """Compares two runs, of which one has more records."""
+    return ps.at_most(abs(long.loss - short.loss), 0.0)
+
+
+@ps.claim("Lemma 3", ps.runs(toys.quadratic, steps=10), ps.runs(toys.quadratic, steps=6))
+def selects_records(long, short):
+    """Compares the records that two runs share."""
+    return ps.at_most(abs(long.loss.sel(time=short.time) - short.loss), 0.0)
+
+
+def test_a_claim_that_would_lose_records_cannot_be_checked():
+    [row] = ledger(forgets_records)
+    assert row.error
+    assert "could not be checked: it computes with datasets whose coordinates differ" in row.measured
+    assert "'time'" in row.measured
+
+
+def test_a_claim_that_selects_the_records_it_compares_is_judged():
+    [row] = ledger(selects_records)
+    assert row.outcome == "holds"
+
+
+def test_the_users_joins_are_left_alone():
+    ledger(forgets_records)
+    assert xr.get_options()["arithmetic_join"] == "inner"
