@@ -6,13 +6,15 @@ program is, is remembered as long as the process lives: its next run begins with
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 from collections.abc import Mapping, Sequence
 
 import jax
 import numpy as np
 from jaxtyping import PyTree
 
-from .errors import PlanError
+from .errors import PhasescopeError, PlanError
 from .plan import Arm, Plan, Stage, never
 from .programs import SPANS
 from .spec import Spec
@@ -80,16 +82,31 @@ def horizon(plan: Plan) -> float:
 
 def check_schedule(arm: Arm, spec: Spec, columns: Mapping[str, Sequence[float]]) -> None:
     """Lanes share their record times: no swept field may move them."""
-    laid_out = lambda spec: [(s.lay_out(), float(s.unit)) for s in arm(spec).stages]
     for name, values in columns.items():
         if name == "seed" or len(set(values)) == 1:
             continue
-        low, high = (laid_out(spec.replace(**{name: v})) for v in (min(values), max(values)))
-        if any(not np.array_equal(a[0], b[0]) or a[1] != b[1] for a, b in zip(low, high, strict=True)):
+        ends = min(values), max(values)
+        if not _same_schedule(arm, spec, name, ends):
             raise PlanError(
-                f"{arm.__name__}: record times depend on `{name}`, which is being swept. Lanes share their times: make "
-                f"them depend on integers, or sweep `{name}` one run at a time."
+                f"{arm.__name__}: record times depend on `{name}`, which is being swept, and lanes share their times. "
+                f"{_remedy(arm, spec, name, ends)}"
             )
+
+
+def _same_schedule(arm: Arm, spec: Spec, name: str, values: tuple[float, float]) -> bool:
+    """Whether the stages are recorded at the same times at both values of a field."""
+    low, high = ([(s.lay_out(), float(s.unit)) for s in arm(spec.replace(**{name: v})).stages] for v in values)
+    return all(np.array_equal(a[0], b[0]) and a[1] == b[1] for a, b in zip(low, high, strict=True))
+
+
+def _remedy(arm: Arm, spec: Spec, name: str, values: tuple[float, float]) -> str:
+    """What to do about record times that move: another choice of a word under which they stay, if there is one."""
+    for field in dataclasses.fields(spec):
+        for word in field.metadata.get("choices") or ():
+            with contextlib.suppress(PhasescopeError):
+                if _same_schedule(arm, spec.replace(**{field.name: word}), name, values):
+                    return f'With {field.name}="{word}" they do not.'
+    return f"Make them depend on integers, or sweep `{name}` one run at a time."
 
 
 def next_budget(budget: int | None, work: int, seconds: float) -> int:

@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 
 import phasescope as ps
-from phasescope.studies.co_occurrence import descent, grams, invariants, model
+from phasescope.errors import PlanError
+from phasescope.studies.co_occurrence import descent, grams, invariants, model, study
 from phasescope.studies.co_occurrence.forces import forces
 
 QUIET = {"store": False, "progress": False}
@@ -49,3 +50,45 @@ def test_the_records_of_descent_hold_what_a_step_violates():
     assert (run.violation.isel(invariant=[0, 1]) > 0).all()
     assert float(run.drift.isel(invariant=2).max()) < 1e-14
     assert float(run.drift.isel(time=-1, invariant=1)) > 1e-4
+
+
+CONSERVING = ("weight_flow", "six_families", "gram", "orthogonal", "population")
+
+
+@pytest.fixture(scope="module")
+def alike():
+    """Runs of all arms from one orthogonal start, asked for the same times."""
+    numbers = {"init": "orthogonal", "words": "distinct", "width": 48, "at": [0.0, 0.3, 0.6], **QUIET}
+    arms = (*CONSERVING, "weights", "gram_descent")
+    return {arm: ps.run("co_occurrence", arm, preset="tiny", **numbers) for arm in arms}
+
+
+def test_the_casimirs_at_an_orthogonal_start_are_known_sums_over_the_vocabulary(alike):
+    tiny = study.presets["tiny"]
+    here, beta = 48 * tiny.sigma_0**2, 48 * tiny.sigma_1**2
+    known = [24 * here - beta, 24 * here**2 + beta**2, 0.0, 2 * 24 * here**2]
+    for arm, run in alike.items():
+        np.testing.assert_allclose(run.casimir.sel(time=0.0), known, rtol=1e-12, atol=1e-14, err_msg=arm)
+
+
+@pytest.mark.parametrize("arm", CONSERVING)
+def test_every_flow_conserves_the_same_casimirs(alike, arm):
+    np.testing.assert_allclose(alike[arm].casimir, alike["gram"].casimir, rtol=1e-9, atol=1e-12)
+
+
+def test_arms_asked_for_the_same_times_have_the_same_coordinates(alike):
+    for arm, run in alike.items():
+        assert run.time.values.tolist() == [0.0, 0.3, 0.6], arm
+
+
+def test_a_gaussian_start_has_the_casimirs_of_its_vocabulary_in_every_arm_that_knows_its_weights():
+    runs = [
+        ps.run("co_occurrence", arm, preset="tiny", at=[0.0], **QUIET) for arm in ("weights", "gram", "gram_descent")
+    ]
+    for run in runs:
+        np.testing.assert_allclose(run.casimir, runs[0].casimir, rtol=1e-10)
+
+
+def test_a_sweep_that_moves_the_clock_names_the_clock_that_stays():
+    with pytest.raises(PlanError, match=r'record times depend on `sigma_0`.*With clock="natural" they do not'):
+        ps.sweep("co_occurrence", "gram", preset="tiny", sigma_0=[0.1, 0.2], **QUIET)

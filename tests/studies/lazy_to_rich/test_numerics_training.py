@@ -145,3 +145,16 @@ def test_sampled_adam_follows_the_closed_form():
 def test_the_target_has_two_readings():
     assert matrix.target_score(Spec(dim=20)) == pytest.approx(0.0245)
     assert matrix.target_score(Spec(dim=20, reading="squared")) == pytest.approx(0.0245**2)
+
+
+@pytest.mark.parametrize("arm", ["online_sgd", "exact_flow", "mean_field_flow", "paper_flow"])
+def test_times_asked_for_are_the_same_numbers_in_every_arm(arm):
+    asked = [0.1, 0.3, 0.7]
+    found = ps.run("lazy_to_rich", arm, preset="tiny", eta=0.1, at=asked, store=False, progress=False)
+    assert found.time.values.tolist() == asked
+    assert found.sel(time=0.3).loss.ndim == 0
+
+
+def test_a_slope_that_is_given_hides_no_observable():
+    found = ps.run("lazy_to_rich", "stage_one", preset="tiny", store=False, progress=False)
+    assert "first_slope" in found

@@ -110,6 +110,12 @@ def step(state: Grams, batch: Batch, spec: Spec) -> Grams:
     )
 
 
+def of_words(state: Grams, count: int) -> Grams:
+    """The Grams of the first words: of the vocabulary, without the words that are for tests."""
+    beta, G, *matrices = state
+    return Grams(beta, G[:count], *(X[:count, :count] for X in matrices))
+
+
 def casimirs(state: Grams, norm: Any) -> Float[Array, "casimir"]:
     """Four numbers that gradient flow conserves."""
     beta, G, A, S, Q, K = state

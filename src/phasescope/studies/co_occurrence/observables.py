@@ -18,7 +18,7 @@ import phasescope as ps
 
 from .data import Batch, test_set
 from .forces import attention, forces, outputs
-from .grams import Grams, casimirs, rates
+from .grams import Grams, casimirs, of_words, rates
 from .spec import LABELS, SHARES, TYPES, Spec
 
 field = ps.field
@@ -65,7 +65,7 @@ class Observed(ps.Observables):
     test_F: Float[Array, "type"] = field(doc="output where all irrelevant words are new")
     test_loss: Float[Array, ""] = field(doc="population loss where all irrelevant words are new")
     casimir: Float[Array, "which"] = field(
-        doc="conserved by flow: tr A - beta/|a|^2, its square, tr Q - tr K, its square"
+        doc="conserved by flow, over the vocabulary: tr A - beta/|a|^2, its square, tr Q - tr K, its square"
     )
     kappa: Float[Array, ""] = field(symbol=r"\kappa", doc="rate of the first phase")
     F: Float[Array, "sample"] | None = field(None, symbol="F_i", doc="output")
@@ -113,7 +113,7 @@ def measure_grams(state: Grams, begin: Grams, batch: Batch, spec: Spec, **more: 
         p_dev=jnp.abs(p - p_begin).max(), p_spread=jnp.abs(spec.length * p - 1).max(),
         S_change=most(change.S), A_change=most(change.A), Q_change=most(change.Q), K_change=most(change.K),
         C_random=jnp.abs(with_random).max(), C_random_rms=jnp.sqrt(jnp.sum(with_random**2) / (d**2 - 9)),
-        **on_new_words(outputs(state.G, state.S, test, spec.width)), casimir=casimirs(state, norm),
+        **on_new_words(outputs(state.G, state.S, test, spec.width)), casimir=casimirs(of_words(state, d), norm),
         **more,
     )  # fmt: skip
 

@@ -49,7 +49,7 @@ def measure_sectors(state: sectors.Sectors, spec: Spec) -> Observed:
         p_dev=jnp.abs(weights - 1 / spec.length).max(), p_spread=jnp.abs(spec.length * weights - 1).max(),
         S_change=of_S.max(), A_change=of_A.max(), Q_change=of_Q.max(), K_change=of_K.max(), C_random=of_S[1],
         C_random_rms=jnp.sqrt(squares / (1.0 * spec.dim**2 - 9)),
-        **on_new_words(_new_outputs(state.trivial, spec)), casimir=grams.casimirs(state.trivial, spec.output_norm),
+        **on_new_words(_new_outputs(state.trivial, spec)), casimir=_casimirs(state.trivial, spec),
     )  # fmt: skip
 
 
@@ -87,8 +87,17 @@ def measure_population(state: patterns.Sector, spec: Spec) -> Observed:
         p_dev=jnp.abs(weights - 1 / spec.length).max(), p_spread=jnp.abs(spec.length * weights - 1).max(),
         S_change=of_S.max(), A_change=of_A.max(), Q_change=of_Q.max(), K_change=of_K.max(), C_random=of_S[1],
         C_random_rms=jnp.sqrt(squares / (1.0 * spec.dim**2 - 9)),
-        **on_new_words(_new_outputs(state.trivial, spec)), casimir=grams.casimirs(state.trivial, spec.output_norm),
+        **on_new_words(_new_outputs(state.trivial, spec)), casimir=_casimirs(state.trivial, spec),
     )  # fmt: skip
+
+
+def _casimirs(trivial: grams.Grams, spec: Spec) -> Float[Array, "casimir"]:
+    r"""Those of the whole vocabulary. On every direction beyond the trivial part $A$ keeps its value $\sigma_0^2 m$ and
+    $Q = K = \sigma_0^2 m \cosh 2\phi$, $S = \sigma_0^2 m \sinh 2\phi$, so that $Q^2 + K^2 - 2 S^2$ is constant too."""
+    others = spec.dim - trivial.G.shape[0]
+    here = scale(spec)
+    beyond = others * jnp.stack([here, here**2, 0 * here, 2 * here**2])
+    return grams.casimirs(trivial, spec.output_norm) + beyond
 
 
 def _weights(f: sectors.Forward, r: Any) -> Float[Array, " weight"]:

@@ -62,7 +62,7 @@ def other_token_scores_fall_quadratically(run):
     """v_l = -Theta(eta^2 t^2) for every l >= 2; in truth -(tau^2/64) sum_{L >= l} L^-2."""
     early = settled(run)
     tau, v = training_time(early), early.token_score.sel(position=TAIL)
-    ratio = ps.within(v / early_v(early, tau), *NEAR, "v_l / closed form")
+    ratio = ps.within(v / early_v(early, tau).sel(position=TAIL), *NEAR, "v_l / closed form")
     return ps.scales_like(-v, tau, 2.0, 0.05, "-v_l", along="time") & ratio & ran_to_the_end(run)
 
 
@@ -157,9 +157,11 @@ def second_key_leads_quartically(run):
     early = settled(run)
     tau = training_time(early)
     keys = key_scores(early).sel(length=slice(4, None))
-    lead = (keys.sel(position=2, drop=True) - keys.sel(position=slice(3, None))).where(run.position < run.length)
+    lead = keys.sel(position=2, drop=True) - keys.sel(position=slice(3, None))
+    lead = lead.where(lead.position < lead.length)
     shape = closed_forms.early_second_lead(spec_of(run).size, closed_forms.flow_clock(1.0))
     forecast = tau**4 * xr.DataArray(shape, {"length": run.length, "position": run.position}, ("length", "position"))
+    forecast = forecast.sel(length=slice(4, None), position=slice(3, None))
     ratio = ps.within(lead / forecast, *NEAR, "(m_L2 - m_Ll) / closed form", where=lead.notnull())
     return (
         ps.scales_like(lead.sel(position=3), tau, 4.0, 0.1, "m_L2 - m_L3", along="time") & ratio & ran_to_the_end(run)
