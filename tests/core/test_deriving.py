@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 
 import numpy as np
 import pytest
@@ -140,12 +141,12 @@ def test_a_single_run_that_cannot_be_derived_is_no_finished_run(store):
 
 
 def test_the_next_call_derives_again_without_running_again(store, monkeypatch):
-    refused = ["today"]
+    monkeypatch.setenv("MOOD", "not today")
 
     def moody(ds):
-        """Fails on the first call."""
-        if refused:
-            raise OSError(f"not {refused.pop()}")
+        """Fails as long as the environment says so."""
+        if "MOOD" in os.environ:
+            raise OSError(os.environ["MOOD"])
         return ds.assign(root=np.sqrt(ds.loss))
 
     def arm(spec):
@@ -154,6 +155,7 @@ def test_the_next_call_derives_again_without_running_again(store, monkeypatch):
 
     with pytest.raises(PlanError, match="not today"):
         ps.run(study, arm)
+    monkeypatch.delenv("MOOD")
     steps = []
     execute = running.execute
     monkeypatch.setattr(running, "execute", lambda *a: (steps.append(c.work) or c for c in execute(*a)))
