@@ -201,7 +201,7 @@ def _carried_out(study: Study) -> Iterator[str]:
         for regime in claim.regimes:
             try:
                 found = [evidence.get(e)[0] for e in regime.evidence]
-                with exact_joins():
+                with exact_numbers(), exact_joins():
                     verdict = claim(*found)
                 if not isinstance(verdict, Verdict) or verdict.outcome != regime.expect:
                     instead = f"{verdict.outcome} where {regime.expect} is expected ({verdict.measured})"
