@@ -128,14 +128,14 @@ def _phasescope(folder: str, *words: str, imports: bool = False) -> list[str]:
         "import sys\nfrom phasescope.cli import main\nsys.argv[0] = 'phasescope'\n"
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
         "heavy = ('jax', 'torch', 'diffrax', 'matplotlib', 'scipy', 'pandas', 'xarray')\n"
-        "print('\\n' + ' '.join(m for m in heavy if m in sys.modules), file=sys.stderr)"
+        "print('\\nimported:', *(m for m in heavy if m in sys.modules), file=sys.stderr)"
     )
     environment = os.environ | {"XDG_CACHE_HOME": f"{folder}/cache", "PHASESCOPE_STORE": f"{folder}/store"}
     command = [sys.executable, "-c", program] if imports else [str(Path(sys.executable).parent / "phasescope")]
     done = subprocess.run([*command, *words], env=environment, capture_output=True, text=True, cwd=folder)
     if done.returncode and words[0] != "run":
         raise SystemExit(f"phasescope {' '.join(words)} failed:\n{done.stderr}")
-    return done.stderr.strip("\n").splitlines()[-1].split() if imports and done.stderr.strip() else []
+    return done.stderr.splitlines()[-1].removeprefix("imported:").split() if imports else []
 
 
 if __name__ == "__main__":

@@ -249,6 +249,18 @@ def test_a_machine_with_another_processor_does_not_find_the_program(tmp_path, mo
     assert cache.Programs().get("key") is None
 
 
+def test_no_study_imports_all_of_scipy_before_it_needs_it():
+    script = """
+import json, sys
+from phasescope import find
+from phasescope.discovery import installed
+loaded = [find(name).name for name in installed()]
+print(json.dumps({"studies": len(loaded), "heavy": [m for m in ("scipy.stats", "matplotlib") if m in sys.modules]}))
+"""
+    said = child(script)
+    assert (said["studies"] > 4, said["heavy"]) == (True, [])
+
+
 # --- a user's own functions -----------------------------------------------------------------------------------------
 
 

@@ -30,7 +30,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
-from scipy.stats import binom
 
 Scalar = Float[Array, "..."]
 
@@ -95,6 +94,8 @@ def boolean(c: float, c_prime: float, keys: int) -> float:
             rest = sum(v * w * chance(s, t, v, w) for v, w in itertools.product(signs, signs))
             pairs = pairs + (N - 2) * (N - 3) * rest
         total += scaled(c, s) * scaled(c_prime, t) * pairs
+    from scipy.stats import binom  # half a second that few runs need
+
     return float(np.sum(binom.pmf(k, N, 0.5) * total / (Z(c) * Z(c_prime))))
 
 

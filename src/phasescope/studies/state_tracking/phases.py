@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from scipy.stats import kendalltau
 
 import phasescope as ps
 from phasescope import Outcome
@@ -78,6 +77,8 @@ def rank_correlation(found: xr.Dataset) -> float:
     """Kendall's tau between place in the curriculum and time of emergence; nan if a feature never came."""
     if not np.isfinite(found.time.values).all():
         return np.nan
+    from scipy.stats import kendalltau  # half a second that few claims need
+
     found_tau: Any = kendalltau(found["rank"].values, found.time.values)
     return float(found_tau[0])
 

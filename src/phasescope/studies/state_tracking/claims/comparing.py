@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import scipy.stats
 import xarray as xr
 
 import phasescope as ps
@@ -40,6 +39,8 @@ def _half_width(x: np.ndarray, y: np.ndarray) -> float:
     a, b = x.var(ddof=1) / x.size, y.var(ddof=1) / y.size
     if a + b == 0:
         return 0.0
+    import scipy.stats  # half a second that few claims need
+
     freedom = (a + b) ** 2 / (a**2 / (x.size - 1) + b**2 / (y.size - 1))
     return float(scipy.stats.t.ppf(0.975, freedom) * np.sqrt(a + b))
 
