@@ -42,18 +42,21 @@ def plan(spec, dynamics, times):  # what the three arms have in common
     )
 
 
+@ps.arm(reads=("modes", "epsilon", "eta", "steps"))
 def descent(spec):
     """Gradient descent; time counts steps."""
     gd = ps.descent(lambda w, batch: loss(w, strengths(spec)), optax.sgd(spec.eta))
     return plan(spec, gd, ps.log_times(spec.steps, 200))
 
 
+@ps.arm(reads=("modes", "epsilon"))
 def flow(spec):
     """Gradient flow, by an ODE solver."""
     downhill = lambda w: jax.tree.map(jnp.negative, jax.grad(loss)(w, strengths(spec)))
     return plan(spec, ps.flow(downhill), np.linspace(0.1, 15.0, 150))
 
 
+@ps.arm(reads=("modes", "epsilon"))
 def logistic(spec):
     """The closed form: every mode follows its own logistic curve."""
     s = strengths(spec)

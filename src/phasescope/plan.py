@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -182,18 +183,19 @@ def fields_read(arm: Arm, spec: Spec) -> list[str]:
 
 
 def canonical_spec(arm: Arm, spec: Spec) -> Spec:
-    """The spec with every field that the arm does not read at its default, so that it can change nothing."""
+    """The spec with every field that the arm does not read at its default, so that it can change nothing.
+
+    A default which the spec's own rules do not allow beside the rest is left out.
+    """
     read = fields_read(arm, spec)
     unread = [f for f in dataclasses.fields(spec) if f.name not in read and f.default is not dataclasses.MISSING]
-    if not unread:
-        return spec
     try:
         return spec.replace(**{f.name: f.default for f in unread})
-    except SpecError as error:
-        names = ", ".join(f.name for f in unread)
-        raise SpecError(
-            f"{arm.__name__} does not read {names}, whose default does not go with the rest: {error}"
-        ) from None
+    except SpecError:
+        for f in unread:
+            with contextlib.suppress(SpecError):
+                spec = spec.replace(**{f.name: f.default})
+        return spec
 
 
 def continuous_fields(arm: Arm) -> tuple[str, ...]:

@@ -52,14 +52,11 @@ def _attributes(request: Runs | Sweeps) -> dict:
 def _reduced(request: Runs | Sweeps, attention: float) -> Runs:
     """The same numbers, started orthogonally, with distinct words."""
     spec = study.specify(request.preset, **dict(request.changes))
-    changes = dict(request.changes) | {
-        "init": "orthogonal",
-        "words": "distinct",
-        "dim": max(spec.dim, spec.smallest_dim),
-    }
+    changes = dict(request.changes) | {"dim": max(spec.dim, spec.smallest_dim)}
     if request.arm.__name__ in ("weights", "gram_descent"):
         changes["horizon"] = spec.eta * spec.steps
-    changes.pop("steps", None)
+    for name in ("init", "words", "steps"):
+        changes.pop(name, None)
     return ps.runs(orthogonal, preset=request.preset, at=request.at, **changes | {"attention": attention})
 
 

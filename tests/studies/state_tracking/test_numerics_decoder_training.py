@@ -165,6 +165,12 @@ def test_a_width_that_the_heads_do_not_divide_is_an_error():
         ps.run(study, decoder, preset="tiny", width=9, store=False)
 
 
+@pytest.mark.parametrize("arm", [decoder, self_training, control], ids=lambda arm: arm.__name__)
+def test_chains_that_cannot_be_named_are_an_error(arm):
+    with pytest.raises(SpecError, match=r"a chain of length 60 needs 61 different variables"):
+        ps.run(study, arm, length=60, store=False)
+
+
 def test_self_training_on_chains_that_cannot_be_named_is_an_error():
     with pytest.raises(SpecError, match=r"a chain of length 8 needs 9 different variables"):
         ps.run(study, self_training, preset="tiny", stages=2, store=False)

@@ -141,7 +141,7 @@ def test_exchange_of_the_two_clauses_is_a_symmetry_of_cyclic_tasks():
 def test_the_oracle_follows_the_reduced_attention(algorithm):
     """Full W and Q by their own algorithm; frozen variable noise breaks the symmetry of Q by a little only."""
     full = ps.run(
-        "state_tracking", "theory_model", group="C3", length=2, variables=5, slot=5, neurons=6, power=6, clip=2.5,
+        "state_tracking", "theory_model", group="C3", variables=5, slot=5, neurons=6, power=6, clip=2.5,
         init_scale=0.01, bias=0.1, knee=0.3, eta=4.0, feature_steps=1000, steps=40, attention_eta=0.1,
         algorithm=algorithm, threshold=1.4, store=False, progress=False,
     )  # fmt: skip

@@ -89,6 +89,14 @@ class Spec(ps.Spec):
         )
 
 
+# Groups of fields, for arms to say what they read.
+SIZES = ("samples", "length", "dim", "width", "neurons")
+START = ("zeta", "sigma_0", "sigma_1", "output")
+MOTION = (*SIZES, *START, "attention", "eta", "steps", "clock")
+FLOW = (*MOTION, "horizon", "accuracy")
+DRAWN = ("init", "words")  # what of a start is drawn at random, and how
+
+
 def figure(output: float = 1 / 16, gain: float = 1 / 3**0.5, **changes: Any) -> Spec:
     """The sizes of the paper's experiment; every matrix starts with variance gain^2 / (its columns)."""
     numbers: dict[str, Any] = {

@@ -20,12 +20,13 @@ from . import data, descent, families, grams, model, patterns, sectors
 from .lanes import one_by_one
 from .observables import at_end, coordinates, derive, measure_grams
 from .sector_views import measure_population, measure_sectors
-from .spec import TOLERANCES, Spec
+from .spec import DRAWN, FLOW, SIZES, TOLERANCES, Spec
 from .training import RECORDS, Run, batch_of, gram_start, measure_weights, random_start, random_words
 
 FIRST = 1e-2  # first record, in natural time
 
 
+@ps.arm(reads=(*FLOW, *DRAWN))
 def weight_flow(spec: Spec) -> ps.Plan:
     """Gradient flow of W_Q, W_K, W_V and W."""
     data.check(spec)
@@ -46,7 +47,7 @@ def weight_flow(spec: Spec) -> ps.Plan:
     )
 
 
-@ps.arm(continuous=("width",))
+@ps.arm(reads=(*FLOW, *DRAWN), continuous=("width",))
 def six_families(spec: Spec) -> ps.Plan:
     """Gradient flow in the six families of overlaps of the paper's Appendix C."""
     data.check(spec)
@@ -70,12 +71,7 @@ def six_families(spec: Spec) -> ps.Plan:
     )
 
 
-@ps.arm(
-    continuous=(
-        "width",
-        "neurons",
-    )
-)
+@ps.arm(reads=(*FLOW, *DRAWN), continuous=("width", "neurons"))
 def gram(spec: Spec) -> ps.Plan:
     """Gradient flow in the Gram matrices of the words, exactly; its cost does not depend on the widths."""
     data.check(spec)
@@ -89,15 +85,7 @@ def gram(spec: Spec) -> ps.Plan:
     )
 
 
-@ps.arm(
-    continuous=(
-        "samples",
-        "length",
-        "dim",
-        "width",
-        "neurons",
-    )
-)
+@ps.arm(reads=FLOW, continuous=SIZES)
 def orthogonal(spec: Spec) -> ps.Plan:
     """Gradient flow from an orthogonal start with distinct words: 149 numbers, whatever the sizes are."""
     return ps.Plan(
@@ -109,14 +97,7 @@ def orthogonal(spec: Spec) -> ps.Plan:
     )
 
 
-@ps.arm(
-    continuous=(
-        "samples",
-        "dim",
-        "width",
-        "neurons",
-    )
-)
+@ps.arm(reads=FLOW, continuous=("samples", "dim", "width", "neurons"))
 def population(spec: Spec) -> ps.Plan:
     """Gradient flow of the population loss from an orthogonal start, exactly: words are drawn with replacement."""
     return ps.Plan(

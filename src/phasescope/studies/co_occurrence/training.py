@@ -16,7 +16,7 @@ from .forces import forces
 from .invariants import invariants, sizes, violation
 from .lanes import steps_one_by_one
 from .observables import Observed, at_end, coordinates, derive, measure_grams
-from .spec import Spec
+from .spec import DRAWN, MOTION, Spec
 
 RECORDS = 240
 MATRICES_UP_TO = 512  # beyond this width the conserved m x m matrices are left out of the records
@@ -30,6 +30,7 @@ class Run(NamedTuple):
     tokens: Array | None
 
 
+@ps.arm(reads=(*MOTION, *DRAWN))
 def weights(spec: Spec) -> ps.Plan:
     """Gradient descent on W_Q, W_K, W_V and W, with W collapsed to b = W^T a, which is exact; time is t = eta * step."""
     data.check(spec)
@@ -50,12 +51,7 @@ def weights(spec: Spec) -> ps.Plan:
     )
 
 
-@ps.arm(
-    continuous=(
-        "width",
-        "neurons",
-    )
-)
+@ps.arm(reads=(*MOTION, *DRAWN), continuous=("width", "neurons"))
 def gram_descent(spec: Spec) -> ps.Plan:
     """The same descent in the Gram matrices of the words, exactly; its cost does not depend on the widths."""
     data.check(spec)

@@ -93,6 +93,12 @@ class Spec(ps.Spec):
         return self.sigma if self.p_start is None else self.p_start
 
 
+# Groups of fields, for arms to say what they read.
+MODEL = ("alpha", "w_star", "sigma", "length", "tokens", "p_tilde", "p_start")
+FLOW = (*MODEL, "imbalance", "kappa", "horizon")
+DESCENT = (*MODEL, "eta", "batch", "steps", "index_range", "joint")
+MATRIX = ("dim", "optimiser", "sampled", "reading", "reduction")
+
 default = Spec()
 presets = {
     "tiny": Spec(length=6, batch=8, steps=20, horizon=20.0, dim=3),

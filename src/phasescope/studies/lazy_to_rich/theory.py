@@ -28,7 +28,7 @@ from .kernels import Kernels
 from .model import Held, Weights, start
 from .observables import see, see_first_layer
 from .pacing import side_by_side
-from .spec import Spec
+from .spec import FLOW, MODEL, Spec
 from .tables import Table
 
 RECORDS = 480
@@ -37,7 +37,7 @@ STEPS = 5_000_000  # of head 1 between two records: enough for t = 10^7
 Description = Callable[[Held, Spec], Kernels]
 
 
-@ps.arm(continuous=("length",))
+@ps.arm(reads=FLOW, continuous=("length",))
 def exact_flow(spec: Spec) -> ps.Plan:
     """Gradient flow of the true softmax model at any length, without sampling; time is t."""
     _sharp_first_layer(spec, "exact_flow", "mean_field_flow")
@@ -46,6 +46,7 @@ def exact_flow(spec: Spec) -> ps.Plan:
     return _second_layer(spec, softmax, table)
 
 
+@ps.arm(reads=FLOW)
 def mean_field_flow(spec: Spec) -> ps.Plan:
     """Gradient flow of the softmax model with infinitely many keys, in closed form; time is t."""
     if spec.tokens == "boolean":
@@ -55,7 +56,7 @@ def mean_field_flow(spec: Spec) -> ps.Plan:
     return _second_layer(spec, many_keys)
 
 
-@ps.arm(continuous=("length",))
+@ps.arm(reads=FLOW, continuous=("length",))
 def paper_flow(spec: Spec) -> ps.Plan:
     """The printed ODE: an exponential instead of the softmax, one weight instead of two; time is t."""
     if spec.tokens == "boolean":
@@ -65,6 +66,7 @@ def paper_flow(spec: Spec) -> ps.Plan:
     return _second_layer(spec, exponential, kappa=2.0)
 
 
+@ps.arm(reads=(*MODEL, "imbalance", "horizon"))
 def joint_flow(spec: Spec) -> ps.Plan:
     """Both layers trained together, the induction head by its mean field; time is t."""
     if spec.tokens == "boolean" or spec.p_tilde is not None:
@@ -78,6 +80,7 @@ def joint_flow(spec: Spec) -> ps.Plan:
     )
 
 
+@ps.arm(reads=("alpha", "sigma", "length", "p_start", "horizon"))
 def stage_one(spec: Spec) -> ps.Plan:
     """The first layer alone, all else frozen at the start: its slope grows like a logarithm; time is t."""
     p, g = jnp.asarray(spec.p_first), jnp.asarray(spec.sigma)

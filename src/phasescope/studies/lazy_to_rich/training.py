@@ -15,13 +15,14 @@ from . import four_gram, gradient, matrix, tables
 from .data import draw
 from .model import Held, Weights, start
 from .observables import MatrixObserved, Observed, loss_of_4_gram, see
-from .spec import Spec
+from .spec import DESCENT, MATRIX, Spec
 from .theory import check_table, softmax
 
 RECORDS = 160
 JUDGES = 2024  # the seed of the sequences on which losses without a closed form are estimated
 
 
+@ps.arm(reads=(*DESCENT, "imbalance"))
 def online_sgd(spec: Spec) -> ps.Plan:
     """Descent with a fresh batch each step, the first layer frozen (or trained too); time is eta times steps."""
     exact = spec.p_tilde is None and not spec.joint and spec.index_range == "L-1"
@@ -52,6 +53,7 @@ def online_sgd(spec: Spec) -> ps.Plan:
     )
 
 
+@ps.arm(reads=(*DESCENT, *MATRIX))
 def high_dimensional(spec: Spec) -> ps.Plan:
     """Descent or Adam with tokens of many dimensions, on samples or in closed form; time is eta times steps."""
     optimiser = optax.adam(spec.eta) if spec.optimiser == "adam" else optax.sgd(spec.eta)

@@ -111,10 +111,13 @@ def _mean_output(T, length, chosen, N):
     return total / np.maximum(count, 1.0)
 
 
-def derive(ds: xr.Dataset, spec: Spec, split: float) -> xr.Dataset:
-    """What follows from the records on the host: drift since `split`, the max-margin direction there, CoT accuracy."""
+def derive(ds: xr.Dataset, spec: Spec, split: float, from_zero: bool = True) -> xr.Dataset:
+    """What follows from the records on the host: drift since `split`, the max-margin direction there, CoT accuracy.
+
+    Drift and direction are known in the coordinates of the symmetry reduction only, where a start `from_zero` stays.
+    """
     start = ds.sel(time=split) if (ds.time == split).any() else None
-    if start is not None and spec.init_scale == 0 and "score_other" in ds:
+    if start is not None and from_zero and "score_other" in ds:
         ds = ds.assign(W_drift=_drift(ds, start)).assign(_margin(ds, start, spec))
     return ds.assign(cot_accuracy=_chain_of_thought(ds, spec))
 

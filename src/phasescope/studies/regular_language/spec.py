@@ -61,6 +61,11 @@ class Spec(ps.Spec):
         return data.length_weights(self.size, self.base_length if self.lengths == "cot" else 1)
 
 
+# Groups of fields, for arms to say what they read.
+LANGUAGE = ("task", "max_length", "base_length", "lengths")
+TRAINING = (*LANGUAGE, "lam", "eta", "switch", "schedule", "steps")
+
+
 def in_theorem_setting(max_length: int) -> Spec:
     r"""The theorems' own scalings with unit constants: $\lambda = N^2$, $\eta = N^{-4/3}$, $t_0$ and $T$ as printed."""
     lam, eta, switch, last = theorem_setting(max_length)

@@ -11,13 +11,14 @@ import phasescope as ps
 
 from . import reduction
 from .observables import derive, measure_reduced
-from .spec import Spec
+from .spec import TRAINING, Spec
 from .training import coordinates
 
 KAPPA = 1e4  # log time from tau = 1e-4 on
 RECORDS = 240
 
 
+@ps.arm(reads=(*TRAINING, "horizon"))
 def log_flow(spec: Spec) -> ps.Plan:
     """Gradient flow of u and W in log time, in the coordinates of the symmetry reduction; time is tau."""
     pivots, alpha = spec.pivots, spec.weights
@@ -39,6 +40,7 @@ def log_flow(spec: Spec) -> ps.Plan:
     )
 
 
+@ps.arm(reads=(*TRAINING, "horizon"))
 def frozen(spec: Spec) -> ps.Plan:
     """Descent through phase 1, then the flow of u alone with the attention frozen as it is; time is tau."""
     pivots, alpha = spec.pivots, spec.weights

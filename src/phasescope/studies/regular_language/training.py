@@ -12,9 +12,10 @@ import phasescope as ps
 
 from . import model, packed, reduction
 from .observables import derive, measure_full, measure_reduced
-from .spec import Spec
+from .spec import TRAINING, Spec
 
 
+@ps.arm(reads=(*TRAINING, "init_scale"))
 def exhaustive(spec: Spec) -> ps.Plan:
     """Gradient descent on u and W, over all strings of all lengths."""
     batch = model.exhaustive(spec.pivots, spec.weights)
@@ -23,11 +24,12 @@ def exhaustive(spec: Spec) -> ps.Plan:
         init=lambda key: random_start(key, spec),
         stages=two_phases(spec, descend),
         measure=lambda params: measure_full(params, batch, spec),
-        derive=lambda ds: derive(ds, spec, spec.switch),
+        derive=lambda ds: derive(ds, spec, spec.switch, from_zero=spec.init_scale == 0),
         coords=coordinates(spec),
     )
 
 
+@ps.arm(reads=TRAINING)
 def symmetric(spec: Spec) -> ps.Plan:
     """The same descent in the coordinates of the exact symmetry reduction: O(N^2) numbers instead of 2^N strings."""
     # The scores' gradient contains 1/lam, so a step of eta * speed on W is a net step of eta * speed / lam.
@@ -41,6 +43,7 @@ def symmetric(spec: Spec) -> ps.Plan:
     )
 
 
+@ps.arm(reads=("max_length", "base_length", "lam", "eta", "switch", "steps", "handover"))
 def handover(spec: Spec) -> ps.Plan:
     """Even pairs first, then the steps of parity's chain of thought alone, without the shorter strings."""
     parity = spec.replace(task="parity", lengths="cot")

@@ -101,6 +101,13 @@ class Spec(ps.Spec):
         return 1.0 * self.steps if self.horizon is None else self.horizon
 
 
+# Groups of fields, for arms to say what they read.
+SIZES = ("num_last", "per_last", "common", "distinct", "classes", "vocabulary")
+RATES = ("eta_Y", "eta_Z", "ratio")
+MODEL = (*SIZES, "p_common", "p_min", "p_max", *RATES)
+FLOW = (*MODEL, "steps", "horizon")
+OPTIMISER = ("optimiser", "momentum", "momentum_Z", "init")
+
 # The weight at which two classes overlap by 0.01, with one common and twenty distinct tokens.
 SINGLE_COMMON = math.sqrt(0.01 / 0.99 * sum((0.1 + 0.9 * d / 19) ** 2 for d in range(20)))
 

@@ -13,10 +13,11 @@ import phasescope as ps
 from . import closed_forms, levels, reduction
 from .measuring import derive, measure_memoryless, measure_symmetric, measure_theory, profile, share
 from .observables import observed
-from .spec import Spec
+from .spec import FLOW, RATES, SIZES, Spec
 from .training import flow_times, follow
 
 
+@ps.arm(reads=FLOW)
 def decoupled(spec: Spec) -> ps.Plan:
     """L1: gradient flow in which the decoder's classes do not feel each other, as the theorems assume."""
     data = profile(spec)
@@ -30,6 +31,7 @@ def decoupled(spec: Spec) -> ps.Plan:
     )
 
 
+@ps.arm(reads=(*FLOW, "class_weight"))
 def theory(spec: Spec) -> ps.Plan:
     """L2: the theorems' equation of the attention alone, driven by the closed clock gamma(t)."""
     data = profile(spec)
@@ -42,6 +44,7 @@ def theory(spec: Spec) -> ps.Plan:
     )
 
 
+@ps.arm(reads=FLOW)
 def memoryless(spec: Spec) -> ps.Plan:
     """The control: true gradient flow, but the decoder forgets how attention looked when it learnt."""
     data = profile(spec)
@@ -63,6 +66,7 @@ class Curves(NamedTuple):
     B_n: Float[Array, ""]
 
 
+@ps.arm(reads=(*SIZES, *RATES, "steps", "horizon", "rho_0", "class_weight"))
 def closed_form(spec: Spec) -> ps.Plan:
     """h, h*, gamma, Gamma and B_n of Theorems 1 and 4, in closed form."""
     K, M, Y, Z = spec.K, spec.M, spec.rate_Y, spec.eta_Z

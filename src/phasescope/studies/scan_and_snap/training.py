@@ -18,13 +18,14 @@ from . import model, reduction, sampling
 from .data import syn
 from .measuring import derive, measure_full, measure_symmetric, profile
 from .model import Weights
-from .spec import Spec
+from .spec import FLOW, MODEL, OPTIMISER, Spec
 from .updates import Training, begin, minibatches, settings, update
 
 RECORDS = 160
 KAPPA = 1.0  # flows are solved in log(1 + kappa t)
 
 
+@ps.arm(reads=(*MODEL, *OPTIMISER, "batch", "seq_length", "precision", "steps"))
 def sampled(spec: Spec) -> ps.Plan:
     """Mini-batches of finite sequences, drawn as token counts; stochastic gradient descent with momentum, or Adam."""
     _as_laid_out(spec, "sampled")
@@ -43,6 +44,7 @@ def sampled(spec: Spec) -> ps.Plan:
     )
 
 
+@ps.arm(reads=(*FLOW, *OPTIMISER))
 def population(spec: Spec) -> ps.Plan:
     """Endless sequences and all classes at once: the full gradient of both tables, in steps or as a flow."""
     _as_laid_out(spec, "population")
@@ -54,6 +56,7 @@ def population(spec: Spec) -> ps.Plan:
     )
 
 
+@ps.arm(reads=(*FLOW, *OPTIMISER))
 def symmetric(spec: Spec) -> ps.Plan:
     """The same in the coordinates of the class symmetry: 4D + 3C numbers, whatever K and M are (L0)."""
     if spec.init != "zero":

@@ -17,12 +17,13 @@ from ...errors import SpecError
 from . import data, dense, feature_model
 from .dense import Dense
 from .observables import DenseObserved
-from .spec import Spec, end_of_stage
+from .spec import NEURONS, STAGES, Spec, end_of_stage
 
 MOST_CHAINS = 100_000
 VALUE_SLOT = 4
 
 
+@ps.arm(reads=("group", "variables", *NEURONS, *STAGES, "slot", "eta", "steps"))
 def theory_model(spec: Spec) -> ps.Plan:
     """Full W and Q by gradient descent over every chain: stage 1 on W at length 1, then Q at lengths 2, 4, ..., 2^K."""
     singles = listed(spec, 1)

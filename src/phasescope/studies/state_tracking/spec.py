@@ -75,7 +75,6 @@ class Spec(ps.Spec):
 
     def __check_init__(self) -> None:
         action = named(self.group)
-        data.check_length(self.length, self.variables)
         if self.neurons is not None and self.neurons < action.values:
             raise SpecError(
                 f"neurons={self.neurons} cannot hold the features of {self.group}: a class needs a neuron for each of "
@@ -119,6 +118,17 @@ class Spec(ps.Spec):
     def per_class(self) -> int:
         """$m$, the number of neurons of a class."""
         return 2 * self.action.values if self.neurons is None else self.neurons
+
+
+# Groups of fields, for arms to say what they read.
+NEURONS = ("neurons", "power", "knee", "clip", "activation", "init_scale", "bias")
+FEATURES = ("group", "vocabulary", *NEURONS, "eta", "steps", "pace", "distance")
+STAGES = ("attention_eta", "algorithm", "stages", "threshold", "feature_steps")
+CHAINS = ("group", "variables", "length", "samples")
+DECODER = (
+    "width", "hidden", "heads", "residual", "layer_norm", "embedding_scale",
+    "batch", "dataset", "optimiser", "eta", "steps", "records", "precision",
+)  # fmt: skip
 
 
 def end_of_stage(spec: Spec):

@@ -13,11 +13,12 @@ import phasescope as ps
 
 from . import feature_model, learning, limits, steering
 from .actions import needs_transitive
-from .spec import Spec, end_of_stage
+from .spec import FEATURES, STAGES, Spec, end_of_stage
 
 FEATURE_STEPS, ROUTING_STEPS = 70_000, 6000
 
 
+@ps.arm(reads=FEATURES)
 def features(spec: Spec) -> ps.Plan:
     """Stage 1 over n_g n_y pairs: gradient descent, then (pace "path") the gradient-flow path in accelerated time."""
     needs_transitive(spec.action)
@@ -47,6 +48,7 @@ class Model(eqx.Module):
     traveller: steering.Traveller
 
 
+@ps.arm(reads=(*FEATURES, *STAGES, "features", "start_43", "start_44", "stride", "samples"))
 def routing(spec: Spec) -> ps.Plan:
     """Stage 2 in four scalars: Algorithm 1 at length 2, or the stages of Algorithm 2 at lengths 2, 4, ..., 2^K."""
     needs_transitive(spec.action)

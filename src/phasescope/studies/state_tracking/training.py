@@ -24,7 +24,7 @@ from .decoder_observables import Learner, coordinates, inspect, measure
 from .network import Decoder, Shape
 from .rollout import relabelled
 from .sampling import training_chains
-from .spec import Spec
+from .spec import CHAINS, DECODER, Spec
 
 ETA, STEPS = 1e-3, 3000  # where the spec leaves them open
 
@@ -36,12 +36,13 @@ class Memory(eqx.Module):
     teacher: Decoder | None = None
 
 
-@ps.arm(continuous=("dataset",))
+@ps.arm(reads=(*CHAINS, *DECODER), continuous=("dataset",))
 def decoder(spec: Spec) -> ps.Plan:
     """Adam on chains of one length with true labels."""
     return _plan(spec, _base(spec))
 
 
+@ps.arm(reads=(*CHAINS, *DECODER, "stages", "stage_steps"))
 def self_training(spec: Spec) -> ps.Plan:
     """The decoder, then stages on chains of twice the length each, labelled by the decoder of the stage before."""
     lengths = [spec.length * 2**k for k in range(1, spec.stages + 1)]
@@ -50,6 +51,7 @@ def self_training(spec: Spec) -> ps.Plan:
     return _plan(spec, _base(spec), *later)
 
 
+@ps.arm(reads=(*CHAINS, *DECODER, "stages", "stage_steps"))
 def control(spec: Spec) -> ps.Plan:
     """As many updates in as many stages as self-training, all at the first length with true labels."""
     names = [f"control {k}" for k in range(1, spec.stages + 1)]
@@ -80,6 +82,7 @@ def _plan(spec: Spec, *stages: ps.Stage) -> ps.Plan:
 
 
 def _base(spec: Spec) -> ps.Stage:
+    check_length(spec.length, spec.variables)
     return _stage(spec, f"length {spec.length}", spec.length, STEPS if spec.steps is None else spec.steps)
 
 

@@ -12,11 +12,13 @@ import phasescope as ps
 from .observables import loss, measure
 
 
+@ps.arm(reads=("start", "horizon"))
 def flow(spec):
     """Gradient flow, by an ODE solver."""
     return _plan(spec, ps.flow(lambda weight: -jax.grad(loss)(weight)))
 
 
+@ps.arm(reads=("start", "horizon"))
 def closed_form(spec):
     """The logistic curve."""
     curve = lambda t: jnp.sqrt(1 / (1 + (1 / spec.start**2 - 1) * jnp.exp(-2 * t)))

@@ -8,6 +8,7 @@ import phasescope as ps
 from .observables import loss, measure
 
 
+@ps.arm(reads=("start", "eta", "steps"))
 def descent(spec):
     """Gradient descent; time is eta times the number of updates."""
     gd = ps.descent(lambda weight, batch: loss(weight), optax.sgd(spec.eta))

@@ -55,7 +55,7 @@ descent_literal = ps.runs(weights, preset="figure1_literal", at=of_epochs(16))
 figure_1_distinct = ps.runs(gram, preset="figure1_distinct", at=of_epochs(16))
 
 # The orthogonal start with distinct words, where all sizes are mere numbers; m = 10^6 makes it lazy.
-LAZY = {"preset": "theory", "init": "orthogonal", "width": 10**6, "dim": 10**9}
+LAZY = {"preset": "theory", "width": 10**6, "dim": 10**9}
 TO_S_80 = float(np.exp(80.0))
 many = ps.runs(orthogonal, samples=10_000_002, length=5, at=LATE, **LAZY)
 sixty = ps.runs(orthogonal, samples=60, length=5, at=LATE, **LAZY)
