@@ -420,3 +420,16 @@ def ps_job(arm):
     from phasescope.engine import Job
 
     return Job(arm, toys.Spec())
+
+
+def test_threads_may_name_their_runs_at_once():
+    script = """
+import concurrent.futures as futures
+from phasescope.discovery import installed
+from phasescope.identity import fingerprint
+from phasescope.study import find
+arms = [arm for name in installed() for arm in find(name).arms]
+with futures.ThreadPoolExecutor(8) as pool:
+    list(pool.map(fingerprint, arms))
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -24,6 +24,7 @@ import re
 import site
 import sys
 import sysconfig
+import threading
 import types
 import typing
 from collections.abc import Iterable, Iterator, Mapping
@@ -45,6 +46,8 @@ ENGINE = (
 _TRANSPARENT = ("jaxtyping", "beartype")
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range, slice)
 _LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "LOAD_CLASSDEREF"}
+# Blocks of a sweep are named by threads, and two that read source at once make Python 3.11 raise SystemError.
+_ONE_AT_A_TIME = threading.RLock()
 _GENERATED = {"__init__", "__repr__", "__eq__", "__hash__", "__setattr__", "__delattr__"}
 
 
@@ -70,7 +73,8 @@ class Fingerprint:
 
     def edited(self) -> list[str]:
         """Files whose code was edited after it was loaded: what runs is what was loaded."""
-        return sorted(source.name for source in self.sources if source.is_edited())
+        with _ONE_AT_A_TIME:
+            return sorted(source.name for source in self.sources if source.is_edited())
 
 
 def fingerprint(arm: Any, spec: type | None = None) -> Fingerprint:
@@ -79,12 +83,13 @@ def fingerprint(arm: Any, spec: type | None = None) -> Fingerprint:
     Raises `Unidentified` for an arm that refers to something of which nobody can say whether it is
     the same in another process.
     """
-    walk = _Walk(_packages_that_count(arm))
-    walk.parts["root"] = _sha(["root", walk.value(arm)])
-    for cls in spec.__mro__ if spec is not None else ():
-        if walk.counts(cls.__module__) and not _is_engine(cls.__module__):
-            walk.methods(cls)
-    return Fingerprint(walk.parts, tuple(walk.sources.values()))
+    with _ONE_AT_A_TIME:
+        walk = _Walk(_packages_that_count(arm))
+        walk.parts["root"] = _sha(["root", walk.value(arm)])
+        for cls in spec.__mro__ if spec is not None else ():
+            if walk.counts(cls.__module__) and not _is_engine(cls.__module__):
+                walk.methods(cls)
+        return Fingerprint(walk.parts, tuple(walk.sources.values()))
 
 
 @functools.cache
