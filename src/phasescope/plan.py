@@ -114,7 +114,8 @@ class Plan:
 class Arm(Protocol):
     """One description of how the quantities move: training, a reduction, a flow, a closed form."""
 
-    __name__: str
+    @property
+    def __name__(self) -> str: ...
 
     def __call__(self, spec: Any, /) -> Plan: ...
 

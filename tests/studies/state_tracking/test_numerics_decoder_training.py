@@ -165,7 +165,7 @@ def test_a_width_that_the_heads_do_not_divide_is_an_error():
         ps.run(study, decoder, preset="tiny", width=9, store=False)
 
 
-@pytest.mark.parametrize("arm", [decoder, self_training, control], ids=lambda arm: arm.__name__)
+@pytest.mark.parametrize("arm", [decoder, control], ids=lambda arm: arm.__name__)
 def test_chains_that_cannot_be_named_are_an_error(arm):
     with pytest.raises(SpecError, match=r"a chain of length 60 needs 61 different variables"):
         ps.run(study, arm, length=60, store=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 import phasescope as ps
@@ -25,7 +27,7 @@ def log_grid(unit: float, *extra: float, first: float = 1e-2, last: float = LATE
 
 # Syn-Small in flow: strong correlation (rho = 0.72), K = 2, M = 34.
 UNIT_SMALL = float(t_bar(2, 34, 1.0))
-_small = {
+_small: dict[str, Any] = {
     "eta_Z": RATES,
     "horizon": UNIT_SMALL * LATE,
     "at": log_grid(UNIT_SMALL, 0.3, 3.0, 1000 / UNIT_SMALL),
@@ -38,7 +40,7 @@ small_memoryless = ps.sweeps(memoryless, **_small)
 # One common token, weak correlation, as Theorem 4 assumes.
 OVERLAPS, CLASSES, OUTPUTS = (0.01, 0.02), (4.0, 10.0), 1000.0
 UNITS = {K: float(t_bar(K, OUTPUTS, 1.0)) for K in CLASSES}
-_one_token = {"common": 1, "distinct": 20}
+_one_token: dict[str, Any] = {"common": 1, "distinct": 20}
 _one = _one_token | {
     "classes": CLASSES, "vocabulary": OUTPUTS, "p_common": [float(common_weight(rho, 20)) for rho in OVERLAPS],
     "eta_Z": (1e-3, 0.1, 1.0, 10.0), "horizon": UNITS[10.0] * LATE,
@@ -50,7 +52,7 @@ one_theory = ps.sweeps(theory, **_one)
 one_memoryless = ps.sweeps(memoryless, **_one)
 
 
-def held(arm, K: float, M: float, rho: float, **more: str) -> Runs:
+def held(arm, K: float, M: float, rho: float, **more: Any) -> Runs:
     """Attention held at an overlap rho: what the decoder alone does, up to 100 units of time."""
     unit = float(t_bar(K, M, 1.0))
     return ps.runs(
@@ -87,7 +89,7 @@ turning = ps.sweeps(
 # Syn-Medium in flow: the ratio of the rates, the number of classes, and the horizon eta_Z t.
 RATIOS = (0.03, 0.1, 0.3, 1.0, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
 HORIZONS = (1e2, 1e3, 1e4, 1e5, 1e6)
-_medium = {
+_medium: dict[str, Any] = {
     "per_last": 2, "classes": (2.0, 6.0, 10.0, 20.0, 100.0), "eta_Y": RATIOS, "eta_Z": 1.0,
     "horizon": 1e6, "at": HORIZONS,
 }  # fmt: skip
