@@ -27,7 +27,7 @@ unit: $(VENV)/.installed-dev
 
 # Built-in studies ship a catalogue, so that listing them imports nothing; rewrite it after editing a study.
 catalogue: $(VENV)/.installed-dev
-	$(BIN)/python -m phasescope.catalogue
+	$(BIN)/python -m phasescope.cli.catalogue
 
 bench: $(VENV)/.installed-bench
 	for name in startup $(STUDIES); do $(BIN)/python benchmarks/$$name.py || exit 1; done

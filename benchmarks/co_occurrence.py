@@ -22,7 +22,7 @@ SAMPLE = 200  # eager steps that are timed in each round
 
 def job(arm: str, preset: str | None, at: tuple[float, ...] | None = None, columns: Any = None, **changes: Any):
     """What `phasescope run` would execute."""
-    from phasescope.engine import Job
+    from phasescope.engine.loop import Job
     from phasescope.study import find
 
     study = find("co_occurrence")
@@ -31,7 +31,7 @@ def job(arm: str, preset: str | None, at: tuple[float, ...] | None = None, colum
 
 def execute(work) -> dict[float, Any]:
     """Run a job through the product's engine; the losses of the four types by time."""
-    from phasescope.engine import execute
+    from phasescope.engine.loop import execute
 
     losses = {}
     for chunk in execute(work):
@@ -194,7 +194,7 @@ def figure(table: Table, quick: bool) -> None:
 
 def orthogonal(table: Table, quick: bool) -> None:
     """The reduction to 149 numbers, at any sizes, without compiling anew."""
-    from phasescope.programs import advance_stage_jit
+    from phasescope.engine.programs import advance_stage_jit
 
     table.title("orthogonal: gradient flow to kappa t = 10^8 at any sizes, 240 records")
     sizes = (

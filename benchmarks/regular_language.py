@@ -25,7 +25,7 @@ PRINTED = "einsum"  # the model as the paper prints it: the loop that the thresh
 
 def engine_job(arm: str, steps: int = STEPS, columns: dict[str, Sequence[float]] | None = None, **changes: Any):
     """What `phasescope run` would execute, recorded at 100 log-spaced steps."""
-    from phasescope.engine import Job
+    from phasescope.engine.loop import Job
     from phasescope.studies.regular_language import study
 
     spec = study.specify(None, steps=steps, **changes)
@@ -35,7 +35,7 @@ def engine_job(arm: str, steps: int = STEPS, columns: dict[str, Sequence[float]]
 def execute(job) -> dict[int, Any]:
     """Run a job through the product's engine; the loss by step. It is copied, so that the other records can go, as they do in
     a sweep once they are stored: views of them would keep a gigabyte of 8,192 runs."""
-    from phasescope.engine import execute
+    from phasescope.engine.loop import execute
 
     losses = {}
     for chunk in execute(job):
@@ -245,8 +245,8 @@ def _advancer(arm: str, length: int) -> Callable[[int], Any]:
     import jax
     import numpy as np
 
-    from phasescope.precision import exact_numbers
-    from phasescope.programs import SPANS, advance_stage_jit, begin_run_jit, enter_stage_jit
+    from phasescope.engine.precision import exact_numbers
+    from phasescope.engine.programs import SPANS, advance_stage_jit, begin_run_jit, enter_stage_jit
 
     job = engine_job(arm, max_length=length, lam=float(length**2))
     with exact_numbers():

@@ -24,7 +24,7 @@ PRINTED = "one_hot"  # the model as the paper prints it: the loop that the thres
 
 def job(arm: str, columns: dict[str, Sequence[float]] | None = None, at: Sequence[float] = (), seed=0, **changes: Any):
     """What `phasescope run` or a block of a sweep would execute; by default recorded at every tenth of the way."""
-    from phasescope.engine import Job
+    from phasescope.engine.loop import Job
     from phasescope.study import find
 
     study = find("scan_and_snap")
@@ -35,7 +35,7 @@ def job(arm: str, columns: dict[str, Sequence[float]] | None = None, at: Sequenc
 
 def execute(job, name: str = "loss") -> dict[int, Any]:
     """Run a job through the product's engine; an observable by step."""
-    from phasescope.engine import execute
+    from phasescope.engine.loop import execute
 
     seen = {}
     for chunk in execute(job):
@@ -70,7 +70,7 @@ def same_sequences(
     import numpy as np
     import torch
 
-    from phasescope.precision import exact_numbers
+    from phasescope.engine.precision import exact_numbers
     from phasescope.studies.scan_and_snap import sampling
 
     eager = loops()

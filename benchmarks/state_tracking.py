@@ -57,7 +57,7 @@ def compare_updates(table: Table, torch, spec, device: str) -> None:
     import optax
     import torch_state_tracking
 
-    from phasescope.precision import exact_numbers
+    from phasescope.engine.precision import exact_numbers
     from phasescope.studies.state_tracking import network
     from phasescope.studies.state_tracking.training import shape_of
 
@@ -118,9 +118,9 @@ def our_updates(table: Table, spec, lanes: int):
     import jax.numpy as jnp
     import jax.random as jr
 
-    from phasescope.dynamics import State
+    from phasescope.engine.precision import exact_numbers
     from phasescope.identity.provenance import PRNG
-    from phasescope.precision import exact_numbers
+    from phasescope.plan.dynamics import State
     from phasescope.studies.state_tracking.training import decoder
 
     with exact_numbers():
@@ -170,7 +170,7 @@ def rollouts(table: Table, quick: bool) -> None:
     import numpy as np
     import torch_state_tracking
 
-    from phasescope.precision import exact_numbers
+    from phasescope.engine.precision import exact_numbers
     from phasescope.studies.state_tracking import data, network, rollout, study
     from phasescope.studies.state_tracking.training import shape_of
 

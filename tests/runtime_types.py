@@ -7,11 +7,11 @@ from beartype import BeartypeConf, beartype
 UNCHECKED = {
     # Where the backport `importlib_metadata` is installed, the standard library hands out the backport's EntryPoint.
     "phasescope.discovery",
-    "phasescope.catalogue",
+    "phasescope.cli.catalogue",
     # Identity is read from JSON, which has lists for tuples; numpy's scalars are neither ndarray nor float.
     "phasescope.store.entries",
-    "phasescope.judging",
-    "phasescope.phases",
+    "phasescope.analysis.decide",
+    "phasescope.analysis.phases",
     "phasescope.studies.regular_language.cot",
 }
 _beartype = beartype(conf=BeartypeConf(is_pep484_tower=True))

@@ -14,11 +14,11 @@ from pathlib import Path
 from types import CodeType
 from typing import Any, TypeVar
 
-from .claims import Claim
+from .claims.claim import Claim
 from .discovery import installed, owner
 from .errors import SpecError, StudyNotFound, nearest, unknown
-from .figures import Figure
-from .plan import Arm
+from .figures.figure import Figure
+from .plan.plan import Arm
 from .spec import Spec
 
 # Words of `run` and `sweep` that say how, not what.

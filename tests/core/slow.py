@@ -28,10 +28,10 @@ study = ps.Study("slow", Spec(), (wander,))
 
 def carry_on(root: str, seed: int) -> None:
     """What a process does: run into the store and save after every piece; any moment may be its last."""
-    from phasescope import schedule
-    from phasescope.engine import Job
-    from phasescope.running import Lab, obtain
+    from phasescope.engine import calls as schedule
+    from phasescope.engine.loop import Job
     from phasescope.store import Store
+    from phasescope.verbs.run import Lab, obtain
 
     schedule.TARGET_SECONDS = 0.02  # short pieces
     obtain(study, Job(wander, study.spec, seed), Lab(Store(root), save_every=0.0))

@@ -8,7 +8,7 @@ from importlib.metadata import EntryPoint
 import pytest
 import toys
 
-from phasescope import catalogue
+from phasescope.cli import catalogue
 from phasescope.discovery import installed
 from phasescope.study import find
 

@@ -8,7 +8,7 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phasescope.checks import (
+from phasescope.analysis.checks import (
     agree,
     at_least,
     at_most,
@@ -24,9 +24,9 @@ from phasescope.checks import (
     throughout,
     within,
 )
-from phasescope.fits import exponent, slope
-from phasescope.phases import crossing
-from phasescope.verdict import Outcome
+from phasescope.analysis.fits import exponent, slope
+from phasescope.analysis.phases import crossing
+from phasescope.analysis.verdict import Outcome
 
 HOLDS, FAILS, UNDECIDED = Outcome.HOLDS, Outcome.FAILS, Outcome.UNDECIDED
 TIMES = np.linspace(0.1, 15.0, 150)

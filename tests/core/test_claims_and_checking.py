@@ -11,13 +11,14 @@ import toys
 import xarray as xr
 
 import phasescope as ps
-from phasescope import recording, running
-from phasescope.checking import Ledger, chosen_claims
+from phasescope.cli.output import check_bill, show_check_bill
 from phasescope.errors import PlanError, SpecError, StudyNotFound
-from phasescope.gathering import Evidence
-from phasescope.listing import check_bill, show_check_bill
-from phasescope.running import Lab
+from phasescope.records import recorded as recording
 from phasescope.store import Store
+from phasescope.verbs import run as running
+from phasescope.verbs.check import Ledger, chosen_claims
+from phasescope.verbs.evidence import Evidence
+from phasescope.verbs.run import Lab
 
 HOLDS, FAILS, UNDECIDED = ps.Outcome.HOLDS, ps.Outcome.FAILS, ps.Outcome.UNDECIDED
 SHORT = {"steps": 6}

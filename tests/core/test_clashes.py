@@ -7,8 +7,8 @@ import toys
 from jaxtyping import Array, Float
 
 import phasescope as ps
-from phasescope import running
 from phasescope.errors import PlanError, SpecError
+from phasescope.verbs import run as running
 
 
 class Crowded(ps.Observables):

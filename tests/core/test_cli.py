@@ -13,8 +13,8 @@ import pytest
 import typer.main
 
 import phasescope as ps
-from phasescope import cli
-from phasescope.axes import axes
+from phasescope.cli import app as cli
+from phasescope.cli.arguments import axes
 from phasescope.store import Store
 
 MINE = '''
@@ -231,7 +231,7 @@ def test_ctrl_c_is_one_line_and_exit_code_130(phasescope, mine, monkeypatch):
     def pressed(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("phasescope.running.obtain", pressed)
+    monkeypatch.setattr("phasescope.verbs.run.obtain", pressed)
     said = phasescope("run", mine, "squaring")
     assert (said.code, said.err) == (130, "Stopped. What was done is kept; the same command goes on from there.\n")
 
@@ -357,6 +357,6 @@ def test_new_writes_a_package_and_says_what_is_next(phasescope, tmp_path):
 
 def test_a_warning_is_one_line_on_standard_error(phasescope, monkeypatch):
     warned = lambda study: warnings.warn("broken plugin", stacklevel=1) or {}
-    monkeypatch.setattr("phasescope.listing.catalogues", warned)
+    monkeypatch.setattr("phasescope.cli.output.catalogues", warned)
     said = phasescope("list", "--json")
     assert (said.json, said.err) == ({"studies": {}}, "warning: broken plugin\n")

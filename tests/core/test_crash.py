@@ -15,9 +15,9 @@ import pytest
 import slow
 from toys import same_bits
 
-from phasescope.engine import Job
-from phasescope.running import Lab, identity, obtain
+from phasescope.engine.loop import Job
 from phasescope.store import Store
+from phasescope.verbs.run import Lab, identity, obtain
 
 KILLS = 24
 
@@ -50,7 +50,7 @@ def live_and_die(processes, store: Path, seed: int, chance: random.Random) -> bo
 def survivors(tmp_path_factory):
     """A store whose runs were killed again and again until they were done; and how many kills it took."""
     processes = multiprocessing.get_context("forkserver")
-    processes.set_forkserver_preload(["phasescope.running", "phasescope.odes", "zarr"])
+    processes.set_forkserver_preload(["phasescope.verbs.run", "phasescope.plan.flow", "zarr"])
     store, chance, kills, seed = tmp_path_factory.mktemp("crash") / "store", random.Random(2024), 0, 0
     while kills < KILLS:
         while live_and_die(processes, store, seed, chance):

@@ -10,9 +10,9 @@ import pytest
 import toys
 
 import phasescope as ps
-from phasescope import running
 from phasescope.errors import PlanError, RunDiverged
 from phasescope.store import Store
+from phasescope.verbs import run as running
 
 study = dataclasses.replace(toys.study, name="deriving")
 

@@ -11,9 +11,9 @@ import toys
 
 import phasescope as ps
 from phasescope import study as studies
+from phasescope.cli.output import catalogues
 from phasescope.discovery import GROUP, installed
 from phasescope.errors import StudyNotFound
-from phasescope.listing import catalogues
 from phasescope.study import find
 
 GOOD = """

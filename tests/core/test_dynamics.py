@@ -14,8 +14,8 @@ import toys
 from scipy.integrate import solve_ivp
 
 import phasescope as ps
-from phasescope.dynamics import is_finite
-from phasescope.precision import exact_numbers
+from phasescope.engine.precision import exact_numbers
+from phasescope.plan.dynamics import is_finite
 
 
 @pytest.fixture(autouse=True)

@@ -13,11 +13,12 @@ import toys
 from jaxtyping import Array, Float, UInt
 
 import phasescope as ps
-from phasescope import engine, schedule
-from phasescope.engine import Job, execute
+from phasescope.engine import calls as schedule
+from phasescope.engine import loop as engine
+from phasescope.engine.calls import spans
+from phasescope.engine.loop import Job, execute
+from phasescope.engine.packing import pack, unpack
 from phasescope.errors import PlanError
-from phasescope.packing import pack, unpack
-from phasescope.schedule import spans
 
 HALF_GOOD = toys.Spec(goal=0.4)  # the first stage of the curriculum is left early
 

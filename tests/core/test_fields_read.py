@@ -13,12 +13,12 @@ import pytest
 import toys
 
 import phasescope as ps
-from phasescope import running
-from phasescope.engine import Job
+from phasescope.engine.loop import Job
 from phasescope.errors import PlanError, SpecError
-from phasescope.plan import canonical_spec, fields_read
-from phasescope.running import Lab, obtain
+from phasescope.plan.plan import canonical_spec, fields_read
 from phasescope.testing import check_study, fields_read_by
+from phasescope.verbs import run as running
+from phasescope.verbs.run import Lab, obtain
 
 DESCENT = ("width", "start", "eta", "steps")
 
@@ -106,7 +106,7 @@ def test_a_field_that_the_arm_does_not_read_is_refused_by_sweep(noise):
 
 @pytest.mark.parametrize("request_", [ps.runs(honest, noise=0.1), ps.sweeps(honest, noise=[0.1, 0.2])])
 def test_a_field_that_the_arm_does_not_read_is_refused_in_a_request(request_):
-    from phasescope.gathering import Evidence
+    from phasescope.verbs.evidence import Evidence
 
     with pytest.raises(SpecError) as caught:
         Evidence(study, Lab()).get(request_)

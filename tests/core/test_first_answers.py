@@ -16,10 +16,12 @@ import pytest
 import toys
 
 import phasescope as ps
-from phasescope import cache, catalogue, gathering
+from phasescope.cli import catalogue
 from phasescope.discovery import installed
+from phasescope.engine import cache
+from phasescope.engine.programs import advance_stage_jit, begin_run_jit, enter_stage_jit
 from phasescope.errors import PhasescopeError
-from phasescope.programs import advance_stage_jit, begin_run_jit, enter_stage_jit
+from phasescope.verbs import evidence as gathering
 
 # A step arm and two flows, each with a float that is asked for with another value in every process.
 ASKED = (
@@ -46,7 +48,7 @@ for study, arm, fixed, field in json.loads(sys.argv[1]):
 
 COMMAND = """
 import contextlib, io
-from phasescope.cli import main
+from phasescope.cli.app import main
 asked, value = json.loads(sys.argv[1]), sys.argv[2]
 for study, arm, fixed, field in asked:
     preset = fixed.pop("preset", None)
@@ -309,7 +311,7 @@ class Refuses:
             raise RuntimeError(f"{name} was imported")
 
 sys.meta_path.insert(0, Refuses())
-from phasescope.cli import main
+from phasescope.cli.app import main
 said = {}
 for line in json.loads(sys.argv[1]):
     sys.argv, errors = ["phasescope", *line.split()], io.StringIO()

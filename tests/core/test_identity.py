@@ -17,9 +17,9 @@ import phasescope as ps
 from phasescope.errors import StoreError
 from phasescope.identity import Unidentified, fingerprint
 from phasescope.identity.provenance import differences, precision_of, provenance
-from phasescope.running import Lab, identity, obtain
 from phasescope.store import Store
 from phasescope.study import find
+from phasescope.verbs.run import Lab, identity, obtain
 
 STUDY = '''
 import jax.numpy as jnp
@@ -417,7 +417,7 @@ def test_the_manifest_names_the_numbers_that_were_computed_with(store):
 
 
 def ps_job(arm):
-    from phasescope.engine import Job
+    from phasescope.engine.loop import Job
 
     return Job(arm, toys.Spec())
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from phasescope.axes import axes, axis
+from phasescope.cli.arguments import axes, axis
 from phasescope.errors import SpecError
 from phasescope.spec import parse
 from phasescope.studies.regular_language import study
@@ -51,7 +51,7 @@ questions = {
     "lanes=-1": lambda: sweep(lam=[2, 3], lanes=-1),
     "lanes=0": lambda: sweep(lam=[2, 3], lanes=0),
     "lanes=2.5": lambda: sweep(lam=[2, 3], lanes=2.5),
-    "a task": lambda: __import__("phasescope.sweeping").sweeping.Task(
+    "a task": lambda: __import__("phasescope.verbs.sweep").sweeping.Task(
         "regular_language", "symmetric", "tiny", (), 0, (("lam", (2.0, nan, 3.0)),), None, 3
     ).job(ps.find("regular_language"), ps.find("regular_language").arm("symmetric")),
 }
@@ -151,7 +151,7 @@ def test_a_field_of_a_sweep_is_given_once(words):
     ],
 )
 def test_the_command_line_refuses_it_in_one_line(words, sentence, store, monkeypatch, capsys):
-    from phasescope import cli
+    from phasescope.cli import app as cli
 
     monkeypatch.setattr(sys, "argv", ["phasescope", *words])
     with pytest.raises(SystemExit) as end:

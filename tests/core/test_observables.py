@@ -6,7 +6,7 @@ from jaxtyping import Array, Float
 
 import phasescope as ps
 from phasescope.errors import PlanError
-from phasescope.observables import axes, stage_names, to_dataset
+from phasescope.plan.observables import axes, stage_names, to_dataset
 
 
 class Seen(ps.Observables):

@@ -10,8 +10,8 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phasescope import changes
-from phasescope.phases import change_points, crossing, escape, knee, local_slope, plateau, sustained
+from phasescope.analysis import change_points as changes
+from phasescope.analysis.phases import change_points, crossing, escape, knee, local_slope, plateau, sustained
 
 STEPS = np.arange(1, 1001)
 S = np.linspace(-10, 10, 200)

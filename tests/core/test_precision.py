@@ -22,14 +22,15 @@ import toys
 import xarray as xr
 
 import phasescope as ps
-from phasescope import engine, schedule
-from phasescope.engine import Job, observed
+from phasescope.engine import calls as schedule
+from phasescope.engine import loop as engine
+from phasescope.engine.loop import Job, observed
+from phasescope.engine.precision import exact_numbers
+from phasescope.engine.programs import advance_stage_jit, begin_run_jit, enter_stage_jit
 from phasescope.errors import RunDiverged
-from phasescope.precision import exact_numbers
-from phasescope.programs import advance_stage_jit, begin_run_jit, enter_stage_jit
-from phasescope.running import Lab, obtain
 from phasescope.store import Store
-from phasescope.sweeping import default_width
+from phasescope.verbs.run import Lab, obtain
+from phasescope.verbs.sweep import default_width
 
 # What a user may have set, as the environment and as JAX spell it.
 STRICT = {

@@ -14,10 +14,10 @@ import xarray as xr
 
 import phasescope as ps
 from phasescope import report
-from phasescope.checking import Ledger, Row
-from phasescope.report.markup import safe_name, tag
-from phasescope.report.plots import plot
-from phasescope.running import Lab
+from phasescope.ledger.markup import safe_name, tag
+from phasescope.report.thumbnails import plot
+from phasescope.verbs.check import Ledger, Row
+from phasescope.verbs.run import Lab
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>$\\href{javascript:alert(1)}{x}$\x1b[31m\u202e"
 FAILS, HOLDS = ps.Outcome.FAILS, ps.Outcome.HOLDS

@@ -12,11 +12,13 @@ import pytest
 import toys
 
 import phasescope as ps
-from phasescope import engine, running, schedule
-from phasescope.engine import Job
+from phasescope.engine import calls as schedule
+from phasescope.engine import loop as engine
+from phasescope.engine.loop import Job
 from phasescope.errors import PlanError, RunDiverged, SpecError, StudyNotFound
-from phasescope.running import Lab, obtain
 from phasescope.store import Draft, Store
+from phasescope.verbs import run as running
+from phasescope.verbs.run import Lab, obtain
 
 HALF_GOOD = toys.Spec(goal=0.4)
 

@@ -15,8 +15,8 @@ import pytest
 import xarray as xr
 from numcodecs.zstd import Zstd
 
-from phasescope import recording
 from phasescope.errors import StoreError
+from phasescope.records import recorded as recording
 from phasescope.store import Identity, Store, drafts, recordfile, storage
 from phasescope.store.storage import Damaged, NewerFormat, TooLarge, seal, unseal
 

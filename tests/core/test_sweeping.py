@@ -12,11 +12,11 @@ import pytest
 import toys
 
 import phasescope as ps
-from phasescope import running
 from phasescope.errors import PlanError, SpecError
-from phasescope.running import Lab
 from phasescope.store import Store
-from phasescope.sweeping import bill, lay_out, sweep_in
+from phasescope.verbs import run as running
+from phasescope.verbs.run import Lab
+from phasescope.verbs.sweep import bill, lay_out, sweep_in
 
 
 def sweep(arm, **fields):

@@ -9,8 +9,8 @@ import tomllib
 
 import pytest
 
+from phasescope.cli.new import PLACEHOLDER, write_study
 from phasescope.errors import SpecError, StoreError
-from phasescope.template import PLACEHOLDER, write_study
 from phasescope.testing import check_study
 
 

@@ -8,10 +8,10 @@ import pytest
 import toys
 
 import phasescope as ps
-from phasescope.engine import Job
+from phasescope.engine.calls import record_times
+from phasescope.engine.loop import Job
 from phasescope.errors import RunDiverged
-from phasescope.records import labels
-from phasescope.schedule import record_times
+from phasescope.records.dataset import labels
 
 SEVENTHS = [k / 7 for k in range(1, 8)]
 

@@ -11,8 +11,8 @@ import xarray as xr
 from jaxtyping import Array, Float
 
 import phasescope as ps
-from phasescope.engine import execute
-from phasescope.records import join, part_of
+from phasescope.engine.loop import execute
+from phasescope.records.dataset import join, part_of
 
 
 class Spec(ps.Spec):

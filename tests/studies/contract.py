@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from phasescope.checking import chosen_claims, judge
-from phasescope.claims import Claim, Regime
-from phasescope.evidence import Request, Runs
-from phasescope.figures import Figure
-from phasescope.gathering import Evidence
-from phasescope.labelled import exact_joins, would_lose_records
-from phasescope.running import Lab, lab
+from phasescope.analysis.align import exact_joins, would_lose_records
+from phasescope.analysis.verdict import Outcome
+from phasescope.claims.claim import Claim, Regime
+from phasescope.claims.requests import Request, Runs
+from phasescope.figures.figure import Figure
 from phasescope.study import Study
 from phasescope.testing import constant_like, noise_like
-from phasescope.verdict import Outcome
+from phasescope.verbs.check import chosen_claims, judge
+from phasescope.verbs.evidence import Evidence
+from phasescope.verbs.run import Lab, lab
 
 from .spoiling import Change, cut_short
 

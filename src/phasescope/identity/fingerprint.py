@@ -20,6 +20,7 @@ import hashlib
 import importlib
 import importlib.util
 import pathlib
+import pkgutil
 import re
 import site
 import sys
@@ -37,11 +38,10 @@ from .source import Definition, Source, Unidentified, definition_of, sources, te
 
 CORE = "phasescope"
 STUDIES = "phasescope.studies"
-# Modules of the core that every run goes through. They count as a whole, for every arm.
-ENGINE = (
-    "spec", "plan", "dynamics", "odes", "observables", "programs", "packing", "schedule", "engine",
-    "precision", "records", "deriving", "divergence",
-)  # fmt: skip
+# Packages and modules of the core that every run goes through. They count as a whole, for every arm.
+ENGINE = ("spec", "plan", "engine", "records")
+# Modules in them that cannot change a number.
+NOT_ENGINE = ("engine.cache", "engine.scoped", "records.recorded", "records.names")
 # Decorators that check types while tests run; they compute nothing.
 _TRANSPARENT = ("jaxtyping", "beartype")
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range, slice)
@@ -95,12 +95,13 @@ def fingerprint(arm: Any, spec: type | None = None) -> Fingerprint:
 @functools.cache
 def engine_digest() -> str:
     """The code of the core that every run goes through."""
-    texts = []
-    for name in ENGINE:
-        file = importlib.import_module(f"{CORE}.{name}").__file__
-        assert file is not None
-        texts.append(text_of(next(sources(file)).tree))
-    return _sha(["engine", *sorted(texts)])
+    names = []
+    for part in ENGINE:
+        folder = getattr(importlib.import_module(f"{CORE}.{part}"), "__path__", None)
+        inner = pkgutil.iter_modules(folder) if folder else ()
+        names += [f"{CORE}.{part}", *(f"{CORE}.{part}.{module.name}" for module in inner)]
+    files = [importlib.import_module(name).__file__ or "" for name in names if _is_engine(name)]
+    return _sha(["engine", *sorted(text_of(next(sources(file)).tree) for file in files)])
 
 
 class _Walk:
@@ -450,9 +451,13 @@ def _is_core(module: str) -> bool:
     return f"{module}.".startswith(f"{CORE}.") and not f"{module}.".startswith(f"{STUDIES}.")
 
 
+@functools.lru_cache(maxsize=4096)
 def _is_engine(module: str) -> bool:
     """Modules that count as a whole for every arm; what errors say changes no digit."""
-    return module in {f"{CORE}.{name}" for name in (*ENGINE, "errors")}
+    inside = module.removeprefix(f"{CORE}.")
+    if inside == module or inside in NOT_ENGINE:
+        return False
+    return inside.partition(".")[0] in (*ENGINE, "errors")
 
 
 @functools.lru_cache(maxsize=4096)

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .. import __version__
-from .findings import Tally, counts, findings, is_vacuous
-from .markup import Markup, safe_name, tag
+from ..ledger.findings import Tally, counts, findings, is_vacuous
+from ..ledger.markup import Markup, safe_name, tag
 from .section import Section, between, link, outcome, regime, scrolling, study_section
 
 if TYPE_CHECKING:
-    from ..checking import Ledger, Row
+    from ..verbs.check import Ledger, Row
 
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 KINDS = ("holds", "fails", "undecided", "surprises")

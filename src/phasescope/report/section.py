@@ -7,14 +7,14 @@ import dataclasses
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from .drawings import Drawing
-from .findings import SYMBOLS, Tally, caveats, counts, surprise
-from .markup import Markup, join, safe_name, tag
-from .plots import DPI, Plot
+from ..ledger.findings import SYMBOLS, Tally, caveats, counts, surprise
+from ..ledger.markup import Markup, join, safe_name, tag
+from ..verbs.draw_figures import Drawing
+from .thumbnails import DPI, Plot
 
 if TYPE_CHECKING:
-    from ..checking import Row
     from ..study import Study
+    from ..verbs.check import Row
 
 SCREEN = 96 / DPI  # plots are drawn finer than a screen shows them at its usual size
 

@@ -7,11 +7,11 @@ import numpy as np
 import xarray as xr
 
 import phasescope as ps
-from phasescope.evidence import Request, Runs, Sweeps, Tables
-from phasescope.gathering import Evidence
+from phasescope.claims.requests import Request, Runs, Sweeps, Tables
 from phasescope.studies.co_occurrence import study
 from phasescope.studies.co_occurrence.claims import requests as ask
 from phasescope.studies.co_occurrence.theory import orthogonal, population
+from phasescope.verbs.evidence import Evidence
 
 SAMPLES = 6
 

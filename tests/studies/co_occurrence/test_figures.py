@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from phasescope.gathering import Evidence
 from phasescope.studies.co_occurrence import study
 from phasescope.studies.co_occurrence.closed_forms import late_time
+from phasescope.verbs.evidence import Evidence
 
 from ..contract import FigureContract, kept
 from .stand_ins import stand_in

@@ -6,7 +6,7 @@ import jax.random as jr
 import numpy as np
 
 import phasescope as ps
-from phasescope.programs import advance_stage_jit
+from phasescope.engine.programs import advance_stage_jit
 from phasescope.studies.co_occurrence import grams, training
 from phasescope.studies.co_occurrence.data import training_set
 from phasescope.studies.co_occurrence.spec import presets

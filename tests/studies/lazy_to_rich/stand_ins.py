@@ -10,13 +10,13 @@ import xarray as xr
 from numpy.polynomial import Chebyshev
 from scipy.integrate import solve_ivp
 
-from phasescope.evidence import Request, Runs, Sized, Sweeps
-from phasescope.gathering import Evidence
+from phasescope.claims.requests import Request, Runs, Sized, Sweeps
 from phasescope.studies.lazy_to_rich import study
 from phasescope.studies.lazy_to_rich.claims import requests as ask
 from phasescope.studies.lazy_to_rich.kernels import boolean
 from phasescope.studies.lazy_to_rich.quadrature import kernel as softmax
 from phasescope.studies.lazy_to_rich.spec import Spec
+from phasescope.verbs.evidence import Evidence
 
 FLOWS = ("exact_flow", "mean_field_flow", "paper_flow")
 

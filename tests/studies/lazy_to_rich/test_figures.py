@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from phasescope.evidence import Sized, Sweeps
-from phasescope.gathering import Evidence
+from phasescope.claims.requests import Sized, Sweeps
 from phasescope.studies.lazy_to_rich import study
 from phasescope.studies.lazy_to_rich.claims import claims
 from phasescope.studies.lazy_to_rich.claims import requests as ask
 from phasescope.studies.lazy_to_rich.phases import phase_times
+from phasescope.verbs.evidence import Evidence
 
 from ..contract import FigureContract, kept
 from .stand_ins import grid, stand_in

@@ -6,9 +6,9 @@ import xarray as xr
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq, minimize_scalar
 
+from phasescope.analysis.verdict import Outcome
 from phasescope.studies.lazy_to_rich.events import ROUGH, first_time, value_at
 from phasescope.studies.lazy_to_rich.phases import phase_times, ran_to_the_end
-from phasescope.verdict import Outcome
 
 N, TARGET, SIGMA, HALF = 38, 0.49**2, 0.01, 0.5  # Figure 1: g* = h* = 1/2
 EXPONENTIAL = (lambda a, b: (1 - (a + b) ** 2) ** -0.5, lambda a, b: (a + b) * (1 - (a + b) ** 2) ** -1.5)
@@ -65,11 +65,11 @@ class Reference:
 
 @pytest.fixture(scope="module", params=FLOWS)
 def both(request):
-    from phasescope.evidence import Runs
-    from phasescope.gathering import Evidence
-    from phasescope.running import lab
+    from phasescope.claims.requests import Runs
     from phasescope.studies.lazy_to_rich import study
     from phasescope.studies.lazy_to_rich.claims import requests as ask
+    from phasescope.verbs.evidence import Evidence
+    from phasescope.verbs.run import lab
 
     asked: Runs = {"paper_flow": ask.paper, "mean_field_flow": ask.limit}[request.param]
     return Evidence(study, lab(False, progress=False)).get(asked)[0], Reference(request.param)

@@ -8,11 +8,11 @@ from collections.abc import Callable
 import numpy as np
 import xarray as xr
 
-from phasescope.evidence import Request, Runs, Sweeps, Tables
-from phasescope.gathering import Evidence
+from phasescope.claims.requests import Request, Runs, Sweeps, Tables
 from phasescope.studies.regular_language import study
 from phasescope.studies.regular_language.claims import chain_of_thought, ours, requests
 from phasescope.studies.regular_language.training import symmetric
+from phasescope.verbs.evidence import Evidence
 
 
 def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:

@@ -8,7 +8,6 @@ import pytest
 import xarray as xr
 
 import phasescope as ps
-from phasescope.gathering import Evidence
 from phasescope.studies.regular_language import study
 from phasescope.studies.regular_language.claims import claims
 from phasescope.studies.regular_language.claims import requests as ask
@@ -18,6 +17,7 @@ from phasescope.studies.regular_language.figures.panels import BLUE, ORANGE
 from phasescope.studies.regular_language.phases import onset, spec_of
 from phasescope.studies.regular_language.spec import Spec
 from phasescope.studies.regular_language.training import symmetric
+from phasescope.verbs.evidence import Evidence
 
 from ..contract import FigureContract, kept
 

@@ -7,11 +7,11 @@ import json
 import numpy as np
 import xarray as xr
 
-from phasescope.evidence import Request, Runs, Sweeps
-from phasescope.gathering import Evidence
+from phasescope.claims.requests import Request, Runs, Sweeps
 from phasescope.studies.scan_and_snap import study
 from phasescope.studies.scan_and_snap.claims.experiments import LOG, RELEASED
 from phasescope.studies.scan_and_snap.measuring import derive
+from phasescope.verbs.evidence import Evidence
 
 from .independent import Level
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from phasescope.gathering import Evidence
 from phasescope.studies.scan_and_snap import study
 from phasescope.studies.scan_and_snap.claims import claims
 from phasescope.studies.scan_and_snap.claims import requests as ask
 from phasescope.studies.scan_and_snap.claims.experiments import RELEASED
 from phasescope.studies.scan_and_snap.figures.panels import BLUE, ORANGE
+from phasescope.verbs.evidence import Evidence
 
 from ..contract import FigureContract, kept
 from .stand_ins import stand_in

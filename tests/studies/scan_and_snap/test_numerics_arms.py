@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import phasescope as ps
-from phasescope.dynamics import State
 from phasescope.errors import SpecError
+from phasescope.plan.dynamics import State
 from phasescope.studies.scan_and_snap import sampling, study, training, updates
 from phasescope.studies.scan_and_snap.measuring import share
 from phasescope.studies.scan_and_snap.model import Weights

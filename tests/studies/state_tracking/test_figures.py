@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from phasescope.evidence import Runs, Sized
-from phasescope.gathering import Evidence
+from phasescope.claims.requests import Runs, Sized
 from phasescope.studies.state_tracking import study
 from phasescope.studies.state_tracking.figures.attention import attention_map
+from phasescope.verbs.evidence import Evidence
 
 from ..contract import FigureContract, kept
 from .stand_ins import stand_in

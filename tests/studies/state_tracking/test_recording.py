@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from phasescope.recording import read
+from phasescope.records.recorded import read
 from phasescope.studies.state_tracking import recording
 from phasescope.studies.state_tracking.claims.recorded_requests import FOLDER, PIECES
 

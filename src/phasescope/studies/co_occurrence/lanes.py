@@ -15,7 +15,7 @@ import jax.random as jr
 from jax.custom_batching import sequential_vmap
 from jaxtyping import Array, PyTree
 
-from phasescope.dynamics import Dynamics, State
+from phasescope.plan.dynamics import Dynamics, State
 
 from .spec import Spec
 

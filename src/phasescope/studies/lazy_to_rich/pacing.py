@@ -14,7 +14,7 @@ from jaxtyping import Array, PyTree
 
 import phasescope as ps
 
-from ...dynamics import put
+from ...plan.dynamics import put
 
 
 class side_by_side(ps.Dynamics):

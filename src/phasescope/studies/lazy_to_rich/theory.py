@@ -22,7 +22,7 @@ from jaxtyping import Array, Float
 import phasescope as ps
 
 from ...errors import SpecError
-from ...plan import Schedule
+from ...plan.plan import Schedule
 from . import four_gram, kernels, tables
 from .kernels import Kernels
 from .model import Held, Weights, start

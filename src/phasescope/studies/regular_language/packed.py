@@ -20,7 +20,7 @@ from jax import numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Float
 
-from phasescope import dynamics
+from phasescope.plan import dynamics
 
 from . import data, reduction
 from .reduction import Pivots

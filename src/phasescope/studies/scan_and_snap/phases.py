@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 import phasescope as ps
-from phasescope.precision import exact_numbers
+from phasescope.engine.precision import exact_numbers
 
 from . import closed_forms
 from .spec import Spec

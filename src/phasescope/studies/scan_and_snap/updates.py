@@ -11,7 +11,7 @@ import jax.random as jr
 import optax
 from jaxtyping import Array, Float
 
-from phasescope.dynamics import Dynamics, State
+from phasescope.plan.dynamics import Dynamics, State
 
 from . import model, sampling
 from .model import Weights

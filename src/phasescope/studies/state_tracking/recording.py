@@ -22,8 +22,8 @@ import xarray as xr
 
 import phasescope as ps
 
-from ...evidence import Recorded, Sweeps
-from ...recording import write
+from ...claims.requests import Recorded, Sweeps
+from ...records.recorded import write
 
 DIGITS = 2**-14  # to which attention along chains is kept: the rest is noise, and does not compress
 LONG = ("attention_predicate", "attention_answer", "heat_double", "heat_quadruple")

@@ -15,9 +15,9 @@ from jaxtyping import Array, PRNGKeyArray
 
 import phasescope as ps
 
-from ...dynamics import State
 from ...errors import SpecError
-from ...plan import keep
+from ...plan.dynamics import State
+from ...plan.plan import keep
 from . import network
 from .data import check_length
 from .decoder_observables import Learner, coordinates, inspect, measure

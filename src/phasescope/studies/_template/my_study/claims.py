@@ -3,8 +3,7 @@
 import numpy as np
 
 import phasescope as ps
-
-from .theory import closed_form, flow
+from phasescope.studies._template.my_study.theory import closed_form, flow
 
 
 @ps.claim("Theorem 1", ps.theory(ps.runs(flow), ps.runs(closed_form)))

@@ -1,9 +1,8 @@
 """One function per figure."""
 
 import phasescope as ps
-
-from .theory import closed_form
-from .training import descent
+from phasescope.studies._template.my_study.theory import closed_form
+from phasescope.studies._template.my_study.training import descent
 
 
 @ps.figure("Figure 1", ps.runs(descent), ps.runs(closed_form))

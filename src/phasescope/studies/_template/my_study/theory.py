@@ -8,8 +8,7 @@ import jax
 import jax.numpy as jnp
 
 import phasescope as ps
-
-from .observables import loss, measure
+from phasescope.studies._template.my_study.observables import loss, measure
 
 
 @ps.arm(reads=("start", "horizon"))

@@ -4,8 +4,7 @@ import jax.numpy as jnp
 import optax
 
 import phasescope as ps
-
-from .observables import loss, measure
+from phasescope.studies._template.my_study.observables import loss, measure
 
 
 @ps.arm(reads=("start", "eta", "steps"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import phasescope as ps
-from phasescope.evidence import Runs
+from phasescope.claims.requests import Runs
 
 from ..theory import gram, orthogonal, population, six_families
 from ..training import weights

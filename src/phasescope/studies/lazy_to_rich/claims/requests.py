@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import phasescope as ps
-from phasescope.evidence import Runs, Sized
+from phasescope.claims.requests import Runs, Sized
 
 from ..theory import exact_flow, joint_flow, mean_field_flow, paper_flow, stage_one
 from ..training import high_dimensional, online_sgd

@@ -40,7 +40,7 @@ def saddle(base_length: int, lam: float) -> xr.Dataset:
     import jax
     from jax.flatten_util import ravel_pytree
 
-    from ....precision import exact_numbers
+    from ....engine.precision import exact_numbers
     from .. import model
 
     pivots = data.parity_pivots(base_length)

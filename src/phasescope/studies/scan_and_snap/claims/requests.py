@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import phasescope as ps
-from phasescope.evidence import Runs
+from phasescope.claims.requests import Runs
 
 from ..closed_forms import t_bar, t_snap
 from ..data import common_weight

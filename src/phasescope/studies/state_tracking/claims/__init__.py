@@ -1,6 +1,6 @@
 """One function per theorem, lemma and figure statement: the theory's, then the decoder's."""
 
-from phasescope.claims import Claim
+from phasescope.claims.claim import Claim
 
 from . import attention, features, recursion
 from .decoder import decoder_claims

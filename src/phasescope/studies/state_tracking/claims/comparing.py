@@ -9,7 +9,7 @@ import xarray as xr
 
 import phasescope as ps
 
-from ....observables import stage_names
+from ....plan.observables import stage_names
 
 
 def reach(accuracy: xr.DataArray) -> xr.DataArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import phasescope as ps
-from phasescope.evidence import Runs
+from phasescope.claims.requests import Runs
 
 from .. import tables
 from ..oracle import theory_model

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import xarray as xr
 
-from phasescope.precision import exact_numbers
+from phasescope.engine.precision import exact_numbers
 
 Table = Callable[..., xr.Dataset]
 

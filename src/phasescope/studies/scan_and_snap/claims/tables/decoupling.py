@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from scipy.integrate import solve_ivp
 
-from phasescope.precision import exact_numbers
+from phasescope.engine.precision import exact_numbers
 
 from ... import closed_forms
 from . import exactly

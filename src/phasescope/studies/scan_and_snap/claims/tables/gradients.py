@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array, Float
 
-from phasescope.precision import exact_numbers
+from phasescope.engine.precision import exact_numbers
 
 Vector = Float[Array | np.ndarray, "token"]
 

@@ -1,0 +1,72 @@
+"""Straight lines through points: slopes, and exponents with the interval that the points allow."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from .align import aligned
+
+CONFIDENCE = 0.95
+
+
+@dataclasses.dataclass(frozen=True)
+class Exponent:
+    """`y ~ x ** value`, with its 95% interval; `residual` is the root mean square misfit of ln y."""
+
+    value: float
+    low: float
+    high: float
+    points: int
+    residual: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.4g} (95% interval {self.low:.4g} to {self.high:.4g}, {self.points} points)"
+
+
+def slope(x: Any, y: Any) -> float:
+    """Slope of the least-squares line of y on x, over all entries; NaN if an entry is no number or x does not vary."""
+    u, v = (a.values.ravel() for a in aligned(x, y))
+    return _line(u, v)[0]
+
+
+def exponent(x: Any, y: Any) -> Exponent:
+    """Slope of ln y on ln x; all NaN if an entry is not a positive number, for a point left out is a point hidden.
+
+    The interval is Student's. Records of one run are not independent: where the misfit is a curve and not noise, its
+    autocorrelation lowers the number of points that count (not below four), so that a thousand records of a bent
+    curve are no proof of a power law.
+    """
+    u, v = (a.values.ravel() for a in aligned(x, y))
+    if u.size < 2 or not (np.all(np.isfinite(u) & (u > 0)) and np.all(np.isfinite(v) & (v > 0))):
+        return Exponent(np.nan, np.nan, np.nan, int(u.size), np.nan)
+    order = np.argsort(u, kind="stable")
+    u, v = np.log(u[order]), np.log(v[order])
+    value, misfit = _line(u, v)
+    squares = float(np.sum(misfit**2))
+    freedom = _points_that_count(misfit) - 2
+    spread = float(np.sum((u - u.mean()) ** 2))
+    if freedom > 0 and spread > 0:
+        half = float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * np.sqrt(squares / freedom / spread)
+    else:
+        half = np.inf
+    return Exponent(value, value - half, value + half, int(u.size), float(np.sqrt(squares / u.size)))
+
+
+def _line(u: np.ndarray, v: np.ndarray) -> tuple[float, np.ndarray]:
+    """Slope and misfit."""
+    if u.size < 2 or not (np.all(np.isfinite(u)) and np.all(np.isfinite(v))) or np.ptp(u) == 0:
+        return float("nan"), np.full(u.size, np.nan)
+    du, dv = u - u.mean(), v - v.mean()
+    b = float(du @ dv / (du @ du))
+    return b, dv - b * du
+
+
+def _points_that_count(misfit: np.ndarray) -> float:
+    """n (1 - r) / (1 + r) with r the lag-one autocorrelation, as for trends in time series; never below min(n, 4)."""
+    n, squares = misfit.size, float(misfit @ misfit)
+    r = max(float(misfit[1:] @ misfit[:-1]) / squares, 0.0) if squares > 0 else 0.0
+    return max(n * (1 - r) / (1 + r), min(n, 4))

@@ -1,0 +1,1 @@
+"""What a paper says: claims, and the evidence that they ask for."""

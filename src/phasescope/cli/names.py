@@ -1,0 +1,61 @@
+"""Names that were typed, looked up in the catalogue: a typo is answered before anything heavy is imported.
+
+Whatever the catalogue cannot answer (a study in a plain file, a catalogue that is older than its study) is left to the
+study itself, which gives the same sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..discovery import installed
+from ..errors import SpecError, StudyNotFound, nearest, unknown, unknown_to_all
+from . import catalogue
+
+
+def check_names(study: str, arm: str | None = None, preset: str | None = None, assignments: Iterable[str] = ()) -> None:
+    """Raise what `run` and `sweep` would raise for a study, an arm, a preset or a field that does not exist.
+
+    `assignments` are words such as `eta=0.1`.
+    """
+    if _is_file(study):
+        return
+    known = _catalogue(study)
+    if known is None:
+        return
+    if arm is not None and arm not in known["arms"]:
+        raise unknown("arm", arm, known["arms"], study)
+    if preset is not None and preset not in known["presets"]:
+        raise unknown("preset", preset, known["presets"], study)
+    for word in assignments:
+        name, equals, _ = word.partition("=")
+        if equals and name not in known["fields"]:
+            raise SpecError(f'{study}: there is no field "{name}". {nearest(name, known["fields"])}')
+
+
+def check_ids(studies: Iterable[str], claim: str | None = None, figure: str | None = None) -> None:
+    """Raise what `check` and `draw` would raise for a study, a claim or a figure that does not exist."""
+    asked = list(studies) or list(installed())
+    if any(map(_is_file, asked)):
+        return
+    found = {name: _catalogue(name) for name in asked}
+    known = {name: entry for name, entry in found.items() if entry is not None}
+    if len(known) < len(found):
+        return
+    claims = {word for entry in known.values() for c in entry["claims"] for word in (c["id"], c["name"])}
+    figures = {word for entry in known.values() for id, f in entry["figures"].items() for word in (id, f["name"])}
+    if claim is not None and claim not in claims:
+        raise unknown_to_all("claim", claim, claims, known)
+    if figure is not None and figure not in figures:
+        raise unknown_to_all("figure", figure, figures, known)
+
+
+def _is_file(study: str) -> bool:
+    return study.endswith(".py") or "/" in study
+
+
+def _catalogue(study: str) -> dict | None:
+    points = installed()
+    if study not in points:
+        raise StudyNotFound(f'there is no study "{study}". {nearest(study, points)}')
+    return catalogue.kept(points[study])

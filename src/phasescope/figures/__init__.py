@@ -1,0 +1,1 @@
+"""What a paper shows: figures, and their common style."""

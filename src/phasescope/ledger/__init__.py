@@ -1,0 +1,1 @@
+"""What was found: rows of verdicts, and how they read as text."""

@@ -1,0 +1,88 @@
+"""Observables: what the theorems talk about. A field's shape annotation names its axes and is the dataset's schema."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import equinox as eqx
+import numpy as np
+import xarray as xr
+
+from ..errors import PlanError
+
+
+class Observables(eqx.Module):
+    """Subclass with jaxtyping shapes: `attention: Float[Array, "query key"]`; a scalar is `Float[Array, ""]`.
+
+    A field that an arm does not know is given as None and is left out of that arm's dataset.
+    """
+
+
+def axes(cls: type[Observables]) -> dict[str, tuple[str, ...]]:
+    """The names of the axes of every observable, read off the annotations."""
+    hints = typing.get_type_hints(cls)
+    out = {}
+    for f in dataclasses.fields(cls):
+        options = (hints[f.name], *typing.get_args(hints[f.name]))
+        shaped = next((h for h in options if hasattr(h, "dim_str")), None)
+        if shaped is None:
+            raise PlanError(f'{cls.__name__}.{f.name} has no shape: annotate it as Float[Array, "axis ..."].')
+        out[f.name] = tuple(shaped.dim_str.split())
+    return out
+
+
+def to_dataset(
+    cls: type[Observables],
+    records: Mapping[str, np.ndarray],
+    time: np.ndarray,
+    stage: np.ndarray,
+    stage_names: Sequence[str],
+    coords: Mapping[str, Any],
+    lead: tuple[str, ...] = (),
+) -> xr.Dataset:
+    """Records (lead axes, time, then the observable's own axes) as a labelled dataset.
+
+    Every dim has an integer coordinate, or sweeps that change a shape could not be aligned. `stage` is stored as
+    integers with CF flags, since the stores below know no stable fixed-width strings.
+    """
+    dims, variables = axes(cls), {}
+    fields = {f.name: f.metadata for f in dataclasses.fields(cls)}
+    for name, values in records.items():
+        shape = (*lead, "time", *dims[name])
+        if values.ndim != len(shape):
+            raise PlanError(
+                f'observable "{name}" is declared with axes {dims[name]} but was measured with '
+                f"{values.ndim - len(lead) - 1}; make measure() return what the annotation says."
+            )
+        attrs = {k: fields[name][k] for k in ("symbol", "doc", "unit") if fields[name].get(k)}
+        variables[name] = (shape, values, _caption(attrs))
+    flags = {"flag_values": list(range(len(stage_names))), "flag_meanings": " ".join(map(flag_word, stage_names))}
+    ds = xr.Dataset(variables, coords={"time": time, "stage": ("time", stage.astype(np.int32), flags)})
+    missing = {d: np.arange(ds.sizes[d]) for d in ds.dims if d not in ds.coords and d not in lead}
+    given = {d: np.asarray(c) for d, c in coords.items() if d in ds.dims}
+    return ds.assign_coords(missing | given)
+
+
+def flag_word(name: str) -> str:
+    """A stage name as one word, as CF wants in `flag_meanings`."""
+    return "_".join(name.split())
+
+
+def stage_names(ds: xr.Dataset) -> list[str]:
+    """The names of the stages of a run, in order."""
+    return ds["stage"].attrs["flag_meanings"].split()
+
+
+def in_stage(ds: xr.Dataset, name: str) -> xr.Dataset:
+    """The records of one stage; in a sweep whose runs change stage at different times, nan where a run is elsewhere."""
+    inside = ds["stage"] == stage_names(ds).index(flag_word(name))
+    return ds.isel(time=np.flatnonzero(inside.values)) if inside.ndim == 1 else ds.where(inside, drop=True)
+
+
+def _caption(attrs: dict[str, str]) -> dict[str, str]:
+    """xarray labels plots by `long_name` and `units`."""
+    names = {"doc": "long_name", "unit": "units"}
+    return {names.get(k, k): v for k, v in attrs.items()}

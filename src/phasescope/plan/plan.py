@@ -1,0 +1,223 @@
+"""Plan: a start, stages of training, and how to measure. An arm is a pure function `Spec -> Plan`."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jaxtyping import Array, Bool, PyTree
+
+from ..errors import PlanError, SpecError, nearest
+from ..spec import Spec, float_fields
+from .dynamics import Dynamics, State
+from .observables import Observables
+
+
+@dataclasses.dataclass(frozen=True)
+class Schedule:
+    """Record times of one stage, written down but not yet laid out.
+
+    The compiled program builds the plan too, with traced numbers in it; there the times are never laid out.
+    """
+
+    last: Any
+    count: int | None = None
+    first: Any = 1
+    log: bool = False
+
+    def lay_out(self) -> np.ndarray:
+        """The times themselves, rising, without the 0 at which the stage starts."""
+        whole = isinstance(self.last, int | np.integer)
+        if self.last <= 0:
+            return np.zeros(0, int if whole else float)
+        if self.count is None:
+            return np.arange(1, int(self.last) + 1)
+        first = min(self.first, self.last) if self.log else self.last / self.count
+        times = np.geomspace(first, self.last, self.count) if self.log else np.linspace(first, self.last, self.count)
+        times[-1] = self.last
+        return np.unique(np.maximum(np.round(times), 1).astype(int)) if whole else np.unique(times)
+
+
+def log_times(last: Any, count: int = 100, first: Any = 1) -> Schedule:
+    """About `count` record times from `first` to `last`, evenly spaced in log time (whole if `last` is)."""
+    return Schedule(last, count, first, log=True)
+
+
+def linear_times(last: Any, count: int | None = None) -> Schedule:
+    """`count` evenly spaced record times up to `last`; without `count`, every step."""
+    return Schedule(last, count)
+
+
+def keep(key: Array, state: State) -> State:
+    """Enter a stage with the state as the last one left it."""
+    return state
+
+
+def never(seen: Observables) -> Bool[Array, ""]:
+    """Stay in the stage until its last record time."""
+    return jnp.array(False)
+
+
+@dataclasses.dataclass(frozen=True)
+class Stage:
+    """One period of training: which dynamics, recorded when, entered how, left when.
+
+    `times` count from the start of the stage, in the dynamics' own time; `unit` says how much of the dataset's
+    `time` one such unit is (a step of size eta is eta of gradient-flow time).
+    """
+
+    name: str
+    dynamics: Dynamics
+    times: Schedule | np.ndarray
+    enter: Callable[[Array, State], State] = keep
+    until: Callable[[Any], Bool[Array, ""]] = never
+    unit: Any = 1
+
+    def lay_out(self) -> np.ndarray:
+        """The record times on the host, checked."""
+        times = self.times.lay_out() if isinstance(self.times, Schedule) else np.asarray(self.times)
+        if times.ndim != 1 or (np.diff(times) <= 0).any() or (times.size and times[0] < 0):
+            raise PlanError(f'stage "{self.name}": record times must rise from 0 on, got {times}.')
+        times = times[times > 0]
+        if self.dynamics.divisible and times.size and (times != np.round(times)).any():
+            raise PlanError(f'stage "{self.name}": its dynamics counts steps, so record times must be whole numbers.')
+        return times.astype(np.int64) if self.dynamics.divisible else times.astype(np.float64)
+
+
+def as_measured(ds: xr.Dataset) -> xr.Dataset:
+    """Add nothing to the records."""
+    return ds
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """A whole procedure.
+
+    `measure` is recorded at every record time; `inspect`, which may be dear, at the end of every stage only.
+    `derive` adds on the host what follows from the records; it may meet a leading dim `lane`.
+    """
+
+    init: Callable[[Array], PyTree]
+    stages: tuple[Stage, ...]
+    measure: Callable[[Any], Observables]
+    inspect: Callable[[Any], Observables] | None = None
+    derive: Callable[[xr.Dataset], xr.Dataset] = as_measured
+    coords: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@runtime_checkable
+class Arm(Protocol):
+    """One description of how the quantities move: training, a reduction, a flow, a closed form."""
+
+    @property
+    def __name__(self) -> str: ...
+
+    def __call__(self, spec: Any, /) -> Plan: ...
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class DeclaredArm:
+    """An arm that says which fields of the spec it reads. Two that wrap one function are equal."""
+
+    function: Arm
+    reads: tuple[str, ...] | None = None
+    continuous: tuple[str, ...] = ()
+
+    if TYPE_CHECKING:  # of the function, see below
+        __name__: str = dataclasses.field(init=False)
+        __qualname__: str = dataclasses.field(init=False)
+
+    def __post_init__(self) -> None:
+        for name in ("__name__", "__qualname__", "__module__", "__doc__"):
+            object.__setattr__(self, name, getattr(self.function, name))
+        object.__setattr__(self, "__wrapped__", self.function)  # `inspect` looks through it
+
+    def __call__(self, spec: Any, /) -> Plan:
+        return self.function(spec)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DeclaredArm) and self.function is other.function
+
+    def __hash__(self) -> int:
+        return hash(self.function)
+
+    def __repr__(self) -> str:
+        return f"<arm {self.__name__}>"
+
+    def __reduce__(self) -> str:
+        return self.__qualname__  # pickled by name, as a function is
+
+
+def arm(*, reads: Iterable[str] | None = None, continuous: Iterable[str] = ()) -> Callable[[Arm], DeclaredArm]:
+    """Declare what an arm reads: `@ps.arm(reads=("samples", "eta"), continuous=("samples",))`.
+
+    `reads` names every field of the spec that can change what the arm records: another one, given by a caller, is
+    an error, and runs that differ in it are one run. Without `reads`, as for a plain function, all fields count.
+
+    `continuous` names integer fields that are mere numbers to the arm (a size that a reduction made a parameter of
+    its equations): they may be swept as lanes, and another value compiles nothing.
+    """
+    fields = None if reads is None else tuple(reads)
+    numbers = tuple(continuous)
+    for name in numbers:
+        if fields is not None and name not in fields:
+            raise PlanError(f'an arm calls "{name}" continuous but does not read it: name it in `reads` too.')
+    return lambda function: DeclaredArm(function, fields, numbers)
+
+
+def fields_read(arm: Arm, spec: Spec) -> list[str]:
+    """The fields of the spec that the arm reads, in the spec's order; all of them, if it does not say."""
+    known = [f.name for f in dataclasses.fields(spec)]
+    if not isinstance(arm, DeclaredArm) or arm.reads is None:
+        return known
+    for name in arm.reads:
+        if name not in known:
+            raise PlanError(
+                f'arm "{arm.__name__}" says that it reads "{name}", which is no field. {nearest(name, known)}'
+            )
+    return [name for name in known if name in arm.reads]
+
+
+def canonical_spec(arm: Arm, spec: Spec) -> Spec:
+    """The spec with every field that the arm does not read at its default, so that it can change nothing.
+
+    A default which the spec's own rules do not allow beside the rest is left out.
+    """
+    read = fields_read(arm, spec)
+    unread = [f for f in dataclasses.fields(spec) if f.name not in read and f.default is not dataclasses.MISSING]
+    try:
+        return spec.replace(**{f.name: f.default for f in unread})
+    except SpecError:
+        for f in unread:
+            with contextlib.suppress(SpecError):
+                spec = spec.replace(**{f.name: f.default})
+        return spec
+
+
+def continuous_fields(arm: Arm) -> tuple[str, ...]:
+    """The integer fields that are mere numbers to the arm."""
+    return arm.continuous if isinstance(arm, DeclaredArm) else ()
+
+
+def lane_fields(arm: Arm, spec: Spec) -> list[str]:
+    """Names of the fields that may be swept inside one program of this arm."""
+    read = fields_read(arm, spec)
+    return [name for name in (*float_fields(spec), *continuous_fields(arm)) if name in read]
+
+
+def plan_of(arm: Arm, spec: Spec) -> Plan:
+    """The arm's plan on the host, with its stages laid out once to find mistakes early."""
+    plan = arm(spec)
+    if not isinstance(plan, Plan):
+        raise PlanError(f'arm "{arm.__name__}" returned {type(plan).__name__}, not a Plan.')
+    names = [stage.name for stage in plan.stages]
+    if not names or len(set(names)) != len(names):
+        raise PlanError(f'arm "{arm.__name__}": stages need different names and there must be one, got {names}.')
+    for stage in plan.stages:
+        stage.lay_out()
+    return plan

@@ -1,0 +1,138 @@
+"""write_report: check, draw, and put it all into one folder."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..claims.requests import Recorded, Request, Runs, Tables
+from ..ledger.markup import safe_name, visible
+from ..ledger.text import ledger_markdown
+from ..store.storage import make_folders, place, plain, refusals
+from ..verbs.draw_figures import draw_all
+from .page import page
+from .section import Exhibit, Section
+from .thumbnails import plot, scalars
+
+if TYPE_CHECKING:
+    from ..study import Study
+    from ..verbs.check import Ledger
+    from ..verbs.evidence import Evidence, Plain
+    from ..verbs.run import Lab
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """The files written, and the ledger that they show."""
+
+    html: Path
+    json: Path
+    markdown: Path
+    figures: Path
+    drawn: tuple[Path, ...]
+    ledger: Ledger
+    problems: tuple[str, ...]
+
+
+def write_report(
+    studies: Sequence[Study], lab: Lab, out: Path, full: bool = False, formats: Sequence[str] = ("png",)
+) -> Report:
+    """Check the studies, draw their figures, and write `index.html`, `ledger.json`, `ledger.md` and `figures/`."""
+    from ..verbs.check import Ledger
+
+    out = Path(out)
+    sections = [
+        _section(study, lab, out / "figures", full, tuple(dict.fromkeys(("png", *formats)))) for study in studies
+    ]
+    ledger = Ledger(tuple(row for section in sections for row in section.rows))
+    drawings = [drawing for section in sections for drawing in section.drawings]
+    files = {
+        "index.html": page(sections),
+        "ledger.json": json.dumps(plain(ledger.to_json()), indent=1, ensure_ascii=True) + "\n",
+        "ledger.md": ledger_markdown(ledger),
+    }
+    with refusals(out, "write the report into"):
+        make_folders(out)
+        for name, text in files.items():
+            place(out / name, text.encode(errors="backslashreplace"))
+    return Report(
+        html=out / "index.html",
+        json=out / "ledger.json",
+        markdown=out / "ledger.md",
+        figures=out / "figures",
+        drawn=tuple(path for drawing in drawings for path in drawing.files),
+        ledger=ledger,
+        problems=tuple(f"{visible(drawing.study)}: {drawing.problem}" for drawing in drawings if drawing.problem),
+    )
+
+
+def _section(study: Study, lab: Lab, out: Path, full: bool, formats: Sequence[str]) -> Section:
+    """One study. Verdicts, plots and figures are made of the same evidence, which is obtained once."""
+    from ..verbs.check import chosen_claims, judge
+    from ..verbs.evidence import Evidence
+
+    chosen = chosen_claims(study, None, None)
+    rows, exhibits, seen = [], [], {}
+    with Evidence(study, lab, full) as evidence:
+        evidence.ask(request for _, regime in chosen for request in regime.evidence)
+        evidence.ask(request for figure in study.figures for request in figure.evidence)
+        with lab.meter(f"{study.name}: checking", len(chosen)) as tick:
+            for claim, regime in chosen:
+                rows.append(judge(claim, regime, evidence))
+                exhibits.append(tuple(_exhibit(request, evidence, seen) for request in dict.fromkeys(regime.evidence)))
+                tick(1)
+        return Section(study, tuple(rows), tuple(exhibits), tuple(draw_all(study.figures, evidence, out, formats)))
+
+
+def _exhibit(request: Request, evidence: Evidence, seen: dict[Request, Exhibit]) -> Exhibit:
+    """What a row was judged on, plotted once for all rows that share it."""
+    asked = evidence.plain(request)
+    if asked not in seen:
+        seen[asked] = _exhibited(asked, evidence, safe_name("plot", evidence.study.name, str(len(seen))))
+    return seen[asked]
+
+
+def _exhibited(request: Plain, evidence: Evidence, anchor: str) -> Exhibit:
+    label = describe(request)
+    try:
+        found = evidence.get(request)[0]
+    except Exception as problem:
+        return Exhibit(anchor, label, note=f"could not be obtained: {type(problem).__name__}: {problem}")
+    notes = [f"{name} = {value:.6g}" for name, value in scalars(found).items()]
+    try:
+        picture = plot(found)
+    except Exception as problem:
+        return Exhibit(anchor, label, note=f"could not be plotted: {type(problem).__name__}: {problem}")
+    if picture is not None and len(picture.stages) > 1:
+        notes.append(f"shaded: {', then '.join(picture.stages)}")
+    return Exhibit(anchor, label, picture, "; ".join(notes))
+
+
+def describe(request: Plain) -> str:
+    """A request for evidence in one line: `symmetric, lam = 10, figure_2, seed 0`."""
+    if isinstance(request, Recorded):
+        return f"recorded {describe(request.request)}"
+    if isinstance(request, Tables):
+        return ", ".join([f"table {request.function.__name__}", *(f"{k} = {_short(v)}" for k, v in request.arguments)])
+    words = [f"preset {request.preset}"] if request.preset else []
+    words += [f"{k} = {_short(v)}" for k, v in request.changes]
+    if isinstance(request, Runs):
+        words = [f"run of {request.arm.__name__}", *words, f"seed {request.seed}"]
+    else:
+        axes = " and ".join(f"{k} = {_short(v)}" for k, v in request.axes)
+        words = [
+            f"sweep of {request.arm.__name__} over {axes or 'seeds'}",
+            *words,
+            *([f"{request.seeds} seeds"] if request.seeds > 1 else []),
+        ]
+    return ", ".join([*words, f"at {_short(request.at)}"] if request.at else words)
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, tuple):
+        some = [_short(v) for v in value]
+        return ", ".join(some if len(some) <= 6 else [*some[:3], "...", some[-1]])
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,232 @@
+"""check_study: the contract of a study, which anyone can run on theirs. One sentence for each promise that is broken."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import inspect
+import json
+from collections.abc import Callable, Iterator
+
+import jax
+import numpy as np
+import xarray as xr
+
+from ..analysis.align import exact_joins
+from ..analysis.verdict import Verdict
+from ..claims.claim import Claim
+from ..engine.calls import check_schedule
+from ..engine.loop import Job, observed
+from ..engine.precision import exact_numbers
+from ..errors import PhasescopeError
+from ..figures.figure import Figure
+from ..plan.observables import axes
+from ..plan.plan import Arm, DeclaredArm, canonical_spec, fields_read, lane_fields
+from ..records.derive import WHY, is_underived
+from ..records.names import names_of
+from ..spec import Spec
+from ..study import Study
+from ..verbs.evidence import Evidence
+from ..verbs.run import Lab, check_read, obtain
+from .fields import fields_given, fields_read_anywhere, requests
+from .fields import fields_read_by as fields_read_by
+
+TINY = "tiny"
+
+
+def check_study(study: Study, *, evidence: bool = True) -> None:
+    """Raise AssertionError naming all that the study breaks of the contract.
+
+    Arms run at the preset `tiny` if there is one. With `evidence=False` claims and figures are read but not carried
+    out, which is quick.
+    """
+    broken = [*_record(study), *(p for arm in study.arms for p in _arm(study, arm)), *_shared_axes(study)]
+    broken += [p for arm in study.arms for p in _declaration(study, arm)]
+    broken += [p for claim in study.claims for p in _claim(claim)] + [
+        p for figure in study.figures for p in _figure(figure)
+    ]
+    broken += list(_requests(study))
+    if evidence and not broken:
+        broken += list(_carried_out(study))
+    assert not broken, f"{study.name} breaks the contract of a study:\n  - " + "\n  - ".join(broken)
+
+
+def _record(study: Study) -> Iterator[str]:
+    if not study.name.isidentifier():
+        yield f'its name "{study.name}" is not a Python name'
+    if not study.arms:
+        yield "it has no arm"
+    ids = {
+        "arm": [a.__name__ for a in study.arms],
+        "claim": [c.id for c in study.claims],
+        "figure": [f.id for f in study.figures],
+    }
+    for kind, names in ids.items():
+        for name in {n for n in names if names.count(n) > 1}:
+            yield f'two {kind}s are called "{name}"'
+    for name, spec in {"the default Spec": study.spec, **study.presets}.items():
+        again = type(spec).from_json(json.loads(json.dumps(spec.to_json())))
+        if again.to_json() != spec.to_json():
+            yield f"{name} does not survive JSON"
+
+
+def _arm(study: Study, arm: Arm) -> Iterator[str]:
+    spec = study.presets.get(TINY, study.spec)
+    name = f"arm {arm.__name__}"
+    if not inspect.getdoc(arm):
+        yield f"{name} has no docstring: say in one line how the quantities move"
+    job = Job(arm, spec)
+    try:
+        taken = sorted(names_of(job).keys() & {f.name for f in dataclasses.fields(spec)})
+        if taken:
+            yield f"{name}: {', '.join(taken)} names a field and also an axis or an observable: rename one of the two"
+            return
+        alone = obtain(study, job, Lab())[0]
+    except jax.errors.TracerBoolConversionError as error:
+        yield f"{name} branches on a float (use jnp.where): {str(error).splitlines()[0]}"
+        return
+    except (
+        jax.errors.ConcretizationTypeError,
+        jax.errors.TracerArrayConversionError,
+        jax.errors.TracerIntegerConversionError,
+    ) as error:
+        yield f"{name} needs a float, or a traced integer, as a plain number: {str(error).splitlines()[0]}"
+        return
+    except PhasescopeError as error:
+        yield f"{name} does not run at the tiny spec: {error}"
+        return
+    except Exception as error:
+        yield f"{name} cannot be run: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        return
+    swept = {}
+    for field in lane_fields(arm, spec):
+        value = getattr(spec, field)
+        if value is None:
+            continue
+        with contextlib.suppress(PhasescopeError), exact_numbers():
+            check_schedule(job.arm, job.canonical(), {field: (value, _nudged(spec, field))})
+            swept[field] = (value, _nudged(spec, field))
+    if not swept:
+        return
+    lanes = dataclasses.replace(job, columns={k: v for k, v in swept.items()})
+    block = obtain(study, lanes, Lab(), width=2)[0].isel(lane=0)
+    if is_underived(block):
+        yield f"{name}: its derive fails for a block of lanes: {block.attrs[WHY]}"
+        return
+    for variable in alone.data_vars:
+        if not np.allclose(alone[variable], block[variable], rtol=1e-9, atol=1e-12, equal_nan=True):
+            gap = float(abs(alone[variable] - block[variable]).max())
+            yield f"{name}: a lane of a sweep differs from the single run in {variable} by {gap:.2g}"
+
+
+def _declaration(study: Study, arm: Arm) -> Iterator[str]:
+    """What an arm declares to read is what it reads, under some preset or choice."""
+    if not isinstance(arm, DeclaredArm) or arm.reads is None:
+        return
+    try:
+        declared = set(fields_read(arm, study.spec))
+        read = fields_read_anywhere(study, arm)
+        for spec in study.presets.values():
+            canonical_spec(arm, spec)
+    except PhasescopeError as error:
+        yield f"arm {arm.__name__}: {error}"
+        return
+    except Exception:  # reported with the arm itself
+        return
+    for name in sorted(read - declared):
+        yield f'arm {arm.__name__} reads "{name}" without declaring it: add it to `reads`'
+    for name in sorted(declared - read):
+        yield f'arm {arm.__name__} declares that it reads "{name}", but under no preset, choice or request does it'
+
+
+def _requests(study: Study) -> Iterator[str]:
+    """Claims and figures give no field that the arm does not read."""
+    said = set()
+    for request in requests(study):
+        try:
+            check_read(study, request.arm, fields_given(request))
+        except PhasescopeError as error:
+            said.add(f"a claim or figure asks in vain: {error}")
+    yield from sorted(said)
+
+
+def _nudged(spec: Spec, field: str) -> float:
+    """A nearby value in range."""
+    value = getattr(spec, field)
+    nearby = (value + 1, value - 1) if isinstance(value, int) else (value * 1.01, value * 0.99, value + 0.01)
+    for candidate in (*nearby, value):
+        with contextlib.suppress(PhasescopeError):
+            spec.replace(**{field: candidate})
+            return candidate
+    return value
+
+
+def _shared_axes(study: Study) -> Iterator[str]:
+    known: dict[str, tuple[tuple[str, ...], str]] = {}
+    for arm in study.arms:
+        with contextlib.suppress(Exception):  # reported with the arm itself
+            for name, dims in axes(observed(Job(arm, study.presets.get(TINY, study.spec)))[0]).items():
+                first = known.setdefault(name, (dims, arm.__name__))
+                if first[0] != dims:
+                    yield f'arms {first[1]} and {arm.__name__} disagree on the axes of "{name}": {first[0]} and {dims}'
+
+
+def _claim(claim: Claim) -> Iterator[str]:
+    if not claim.cites:
+        yield f"claim {claim.id} cites nothing"
+    if not claim.statement:
+        yield f"claim {claim.id} has no docstring, which is its statement"
+    parameters = inspect.signature(claim.check).parameters.values()
+    named = sum(p.kind != inspect.Parameter.VAR_POSITIONAL for p in parameters)
+    any_number = named < len(parameters)  # `*runs`: one or more
+    for regime in claim.regimes:
+        given, wanted = len(regime.evidence), max(named, 1) if any_number else named
+        if given < wanted or (given > wanted and not any_number):
+            wants = f"{wanted} or more" if any_number else wanted
+            yield f"claim {claim.id}, {regime.name}: the check takes {wants} datasets, the evidence gives {given}"
+
+
+def _figure(figure: Figure) -> Iterator[str]:
+    if not figure.caption:
+        yield f"figure {figure.id} has no docstring, which is its caption"
+    takes = inspect.signature(figure.draw).parameters.values()
+    any_number = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in takes)
+    if not any_number and len(takes) != len(figure.evidence) + 1:
+        yield f"figure {figure.id}: the drawing takes one dataset for each request, then the axes"
+
+
+def _carried_out(study: Study) -> Iterator[str]:
+    evidence = Evidence(study, Lab())
+    for claim in study.claims:
+        for regime in claim.regimes:
+            try:
+                found = [evidence.get(e)[0] for e in regime.evidence]
+                with exact_numbers(), exact_joins():
+                    verdict = claim(*found)
+                if not isinstance(verdict, Verdict) or verdict.outcome != regime.expect:
+                    instead = f"{verdict.outcome} where {regime.expect} is expected ({verdict.measured})"
+                    yield f"claim {claim.id}, {regime.name}: {instead}"
+            except Exception as error:
+                yield f"claim {claim.id}, {regime.name} cannot be checked: {type(error).__name__}: {error}"
+    for figure in study.figures:
+        try:
+            figure.render(*(evidence.get(e)[0] for e in figure.evidence))
+        except Exception as error:
+            yield f"figure {figure.id} cannot be drawn: {type(error).__name__}: {error}"
+
+
+def noise_like(ds: xr.Dataset, seed: int = 0) -> xr.Dataset:
+    """White noise in the shape of a dataset: evidence on which no claim may hold."""
+    return _filled(ds, np.random.default_rng(seed).standard_normal)
+
+
+def constant_like(ds: xr.Dataset, value: float = 1.0) -> xr.Dataset:
+    """A constant in the shape of a dataset: evidence on which no claim about change may hold."""
+    return _filled(ds, lambda shape: np.full(shape, value))
+
+
+def _filled(ds: xr.Dataset, fill: Callable[[tuple[int, ...]], np.ndarray]) -> xr.Dataset:
+    """Other floats in their place; whole numbers and names stay."""
+    variables = {name: ds.variables[name] for name in ds.data_vars}
+    floats = lambda v: np.issubdtype(v.dtype, np.floating)
+    return ds.copy(data={name: fill(v.shape) if floats(v) else v.values for name, v in variables.items()})

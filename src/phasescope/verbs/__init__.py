@@ -1,0 +1,1 @@
+"""What a user does: run, sweep, check, draw. The public functions of these names live here."""

@@ -1,0 +1,27 @@
+"""draw: the figures of some studies, as files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..discovery import installed
+from ..study import Study, find
+
+
+def draw(
+    *studies: str | Study,
+    figure: str | None = None,
+    out: str | Path = "phasescope-figures",
+    format: str | Sequence[str] = "png",
+    full: bool = False,
+    store: str | Path | bool | None = None,
+    progress: bool | None = None,
+) -> list[Path]:
+    """Draw the figures of some studies (all installed ones if none is named) and return the files."""
+    from ..report import draw_figures
+    from .run import lab
+
+    chosen = [find(s) for s in (studies or installed())]
+    formats = (format,) if isinstance(format, str) else tuple(format)
+    return draw_figures(chosen, lab(store, progress), Path(out), None if figure is None else [figure], formats, full)

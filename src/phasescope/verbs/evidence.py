@@ -1,0 +1,122 @@
+"""Evidence: the requests of one study, resolved once each, several at a time if there are cores for it."""
+
+from __future__ import annotations
+
+import concurrent.futures as futures
+import gc
+from collections.abc import Iterable
+from typing import Any, Self
+
+import xarray as xr
+
+from ..claims.requests import Recorded, Request, Runs, Sized, Sweeps, Tables
+from ..engine.loop import Job
+from ..engine.precision import exact_numbers
+from ..engine.programs import advance_stage_jit, begin_run_jit, enter_stage_jit, inspect_state_jit
+from ..errors import PhasescopeError
+from ..records.derive import warn_of_underived
+from ..records.recorded import made_by_other_code, read
+from ..study import Study
+from .run import Lab, is_stored, job_for, obtain
+from .sweep import Layout, bill, cores, lay_out, sweep_in
+
+Plain = Runs | Sweeps | Tables | Recorded
+Resolved = tuple[xr.Dataset, tuple[str, ...]]
+
+
+def forget_programs() -> None:
+    """Let go of the programs of runs: a process may map 65,530 pieces of memory (Linux), and five studies need more.
+
+    Another study has no use for them, and whoever has finds them again in the cache on disk. What a user's own
+    functions were compiled to stays.
+    """
+    for program in (begin_run_jit, enter_stage_jit, advance_stage_jit, inspect_state_jit):
+        compiled: Any = getattr(program, "_cached")  # noqa: B009  (the jitted function inside an equinox one)
+        compiled.clear_cache()
+    gc.collect()
+
+
+class Evidence:
+    """Remembers what it found and what failed: neither is run again for another claim, plot or figure."""
+
+    def __init__(self, study: Study, lab: Lab, full: bool = False, recompute: bool = False) -> None:
+        self.study, self.lab, self.full, self.recompute = study, lab, full, recompute
+        self._known: dict[Request, futures.Future[Resolved]] = {}
+        self._pool: futures.Executor | None = None
+
+    def __enter__(self) -> Self:
+        self._pool = futures.ThreadPoolExecutor(cores())
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        assert self._pool is not None
+        if kind is not None:  # what runs saves and stops; what has not begun never does
+            self.lab.stop.set()
+        self._pool.shutdown(cancel_futures=True)
+        self._pool = None
+        forget_programs()
+
+    def ask(self, requests: Iterable[Request]) -> None:
+        """Begin with these in the background, in this order."""
+        if self._pool is not None and cores() > 1:
+            for plain in dict.fromkeys(self.plain(request) for request in requests):
+                if plain not in self._known:
+                    self._known[plain] = self._pool.submit(self._resolve, plain)
+
+    def get(self, request: Request) -> Resolved:
+        """The dataset, and the ids of the runs that it came from."""
+        plain = self.plain(request)
+        if plain not in self._known:
+            self._known[plain] = found = futures.Future()
+            try:
+                found.set_result(self._resolve(plain))
+            except Exception as problem:
+                found.set_exception(problem)
+        return self._known[plain].result()
+
+    def plain(self, request: Request) -> Plain:
+        """The request at the size asked for, and run again if that was asked for."""
+        if isinstance(request, Sized):
+            return request.full if self.full else request.small
+        return request.request if isinstance(request, Recorded) and self.recompute else request
+
+    def _resolve(self, request: Plain) -> Resolved:
+        if isinstance(request, Recorded):
+            return read(request.file), (f"recorded:{request.file.stem}",)
+        if isinstance(request, Tables):
+            with exact_numbers():
+                return request.function(**dict(request.arguments)), ()
+        if isinstance(request, Runs):
+            ds, id = obtain(self.study, self._job(request), self.lab, throw=False)  # what diverged is evidence too
+            warn_of_underived(f"{self.study.name}.{request.arm.__name__}", ds)
+            return ds, (id,) if id else ()
+        ds, ids = sweep_in(self.study, request.arm, self._layout(request), self.lab)
+        return ds, tuple(dict.fromkeys(filter(None, ids)))
+
+    def _job(self, request: Runs) -> Job:
+        return job_for(self.study, request.arm, request.preset, request.seed, request.at, dict(request.changes))
+
+    def _layout(self, request: Sweeps) -> Layout:
+        fields = dict(request.changes) | {k: list(v) for k, v in request.axes}
+        return lay_out(self.study, request.arm, request.preset, request.seeds, request.at, request.lanes, fields)
+
+    def is_outdated(self, request: Request) -> bool:
+        """Whether this is recorded evidence that other code than today's has made."""
+        asked = self.plain(request)
+        if not isinstance(asked, Recorded):
+            return False
+        try:
+            ds, _ = self.get(asked)
+        except PhasescopeError:  # it is not there, and the row says so
+            return False
+        return made_by_other_code(asked, ds, type(self.study.spec))
+
+    def missing(self, request: Request) -> tuple[int, int]:
+        """How many runs or blocks the request needs, and how many of them the store lacks."""
+        plain = self.plain(request)
+        if isinstance(plain, Tables | Recorded):
+            return 0, 0
+        if isinstance(plain, Runs):
+            return 1, int(not is_stored(self.study, self._job(plain), self.lab))
+        costs = bill(self.study, plain.arm, self._layout(plain), self.lab)
+        return costs["blocks"], costs["missing"]
