@@ -110,7 +110,7 @@ def test_an_unknown_verb_is_refused(phasescope):
 
 HEAVY = """
 import sys
-from phasescope import cli
+from phasescope.cli import app as cli
 sys.argv = ["phasescope", *sys.argv[1:]]
 try:
     cli.main()
