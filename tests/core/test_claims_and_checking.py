@@ -13,10 +13,11 @@ import xarray as xr
 import phasescope as ps
 from phasescope.cli.output import check_bill, show_check_bill
 from phasescope.errors import PlanError, SpecError, StudyNotFound
+from phasescope.ledger.ledger import Ledger
 from phasescope.records import recorded as recording
 from phasescope.store import Store
 from phasescope.verbs import run as running
-from phasescope.verbs.check import Ledger, chosen_claims
+from phasescope.verbs.check import chosen_claims
 from phasescope.verbs.evidence import Evidence
 from phasescope.verbs.run import Lab
 

@@ -14,9 +14,9 @@ import xarray as xr
 
 import phasescope as ps
 from phasescope import report
+from phasescope.ledger.ledger import Ledger, Row
 from phasescope.ledger.markup import safe_name, tag
 from phasescope.report.thumbnails import plot
-from phasescope.verbs.check import Ledger, Row
 from phasescope.verbs.run import Lab
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>$\\href{javascript:alert(1)}{x}$\x1b[31m\u202e"

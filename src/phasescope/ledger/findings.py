@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..verbs.check import Row
+    from .ledger import Row
 
 SYMBOLS = {"holds": "✓", "fails": "✗", "undecided": "?"}
 REDUCED = "judged on reduced-size evidence; --full asks for the full size"

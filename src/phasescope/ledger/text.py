@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from ..verbs.check import Ledger, Row
+    from .ledger import Ledger, Row
 
 # Okabe and Ito's palette, those of its colours that can be read on black and on white.
 COLOURS = {"holds": "#009E73", "fails": "#D55E00", "undecided": "#56B4E9", "surprise": "bold #CC79A7"}

@@ -14,7 +14,6 @@ from ..engine.precision import exact_numbers
 from ..identity.provenance import precision_of
 from ..plan.observables import flag_word, to_dataset
 from ..plan.plan import lane_fields
-from ..study import Study
 from .derive import derived
 from .divergence import place_of_divergence
 
@@ -23,7 +22,7 @@ SAME_TIME = 1e-12  # how far, relative to it, a record may be from a time asked 
 
 
 @exact_numbers()
-def assemble(study: Study, job: Job, part: Part, width: int) -> xr.Dataset:
+def assemble(study: str, job: Job, part: Part, width: int) -> xr.Dataset:
     """Records -> dataset: named axes, derived quantities, and what the run was, in the attributes."""
     plan, (seen, dear) = job.plan(), observed(job)
     lead = ("lane",) if job.lanes else ()
@@ -51,7 +50,7 @@ def assemble(study: Study, job: Job, part: Part, width: int) -> xr.Dataset:
     if "diverged_at" in part:
         ds = ds.assign_attrs(diverged=place_of_divergence(job, part))
     return ds.assign_attrs(
-        study=study.name,
+        study=study,
         arm=job.arm.__name__,
         spec=spec_text(job),
         seed=job.seed,

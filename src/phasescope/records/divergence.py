@@ -13,7 +13,6 @@ from ..engine.programs import SPANS
 from ..errors import RunDiverged
 from ..plan.plan import fields_read
 from ..spec import float_fields
-from ..study import Study
 
 
 def first_bad(
@@ -49,11 +48,11 @@ def place_of_divergence(job: Job, part: dict[str, np.ndarray]) -> str:
     return f'{"step" if stage.dynamics.divisible else "or before time"} {when:.15g} of stage "{stage.name}"'
 
 
-def divergence(study: Study, job: Job, ds: xr.Dataset) -> RunDiverged:
+def divergence(study: str, job: Job, ds: xr.Dataset) -> RunDiverged:
     """The error that names the step, with what was recorded as its `dataset`."""
     kept = "is stored" if "folder" in ds.attrs else "is the error's `dataset`"
     error = RunDiverged(
-        f"{study.name}.{job.arm.__name__}: the run left the finite numbers at {ds.attrs['diverged']} "
+        f"{study}.{job.arm.__name__}: the run left the finite numbers at {ds.attrs['diverged']} "
         f"(time {float(ds['diverged_at']):.15g}); what it recorded {kept}. Try a smaller step: {_step_fields(job)}."
     )
     error.dataset = ds  # type: ignore[attr-defined]

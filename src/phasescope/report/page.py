@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from .. import __version__
 from ..ledger.findings import Tally, counts, findings, is_vacuous
+from ..ledger.html import outcome
 from ..ledger.markup import Markup, safe_name, tag
-from .section import Section, between, link, outcome, regime, scrolling, study_section
+from .section import Section, between, link, scrolling, study_section
 
 if TYPE_CHECKING:
-    from ..verbs.check import Ledger, Row
+    from ..ledger.ledger import Row
 
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 KINDS = ("holds", "fails", "undecided", "surprises")
@@ -35,22 +36,6 @@ def page(sections: Sequence[Section]) -> str:
         tag("footer", f"Written by phasescope {__version__}. This file is complete: it loads nothing from elsewhere."),
     )  # fmt: skip
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
-
-
-def ledger_html(ledger: Ledger) -> str:
-    """The ledger in a notebook: a fragment with its own few rules of style."""
-    heads = ("claim", "regime", "outcome", "measured", "required", "where")
-    cells = lambda row: (row.claim, regime(row), outcome(row), row.measured, row.required, row.where)
-    lines = [tag("tr", *(tag("td", cell) for cell in cells(row))) for row in ledger]
-    sums = [tag("p", tag("b", name), f": {tally}.") for name, tally in counts(ledger).items()]
-    style = (
-        ".phasescope-ledger td,.phasescope-ledger th{text-align:left;vertical-align:top}"
-        ".phasescope-ledger .holds b{color:#009E73}.phasescope-ledger .fails b{color:#D55E00}"
-        ".phasescope-ledger .undecided b{color:#56B4E9}.phasescope-ledger .surprise{color:#CC79A7;font-weight:bold}"
-    )
-    table = tag("table", tag("thead", tag("tr", *(tag("th", head) for head in heads))), tag("tbody", *lines))
-    said = sums or [tag("p", "The ledger is empty.")]
-    return tag("div", tag("style", Markup(style)), *said, table, class_="phasescope-ledger")
 
 
 def _lede(rows: Sequence[Row]) -> Markup:

@@ -7,14 +7,15 @@ import dataclasses
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ..ledger.findings import SYMBOLS, Tally, caveats, counts, surprise
-from ..ledger.markup import Markup, join, safe_name, tag
+from ..ledger.findings import Tally, caveats, counts
+from ..ledger.html import outcome, regime
+from ..ledger.markup import Markup, safe_name, tag
 from ..verbs.draw_figures import Drawing
 from .thumbnails import DPI, Plot
 
 if TYPE_CHECKING:
+    from ..ledger.ledger import Row
     from ..study import Study
-    from ..verbs.check import Row
 
 SCREEN = 96 / DPI  # plots are drawn finer than a screen shows them at its usual size
 
@@ -142,19 +143,6 @@ def _runs(section: Section) -> Markup | None:
     items = [tag("li", tag("code", id), ": ", between(links), id=safe_name("run", id)) for id, links in users.items()]
     heading = tag("summary", f"Runs ({len(users)}) and the claims that rest on them")
     return tag("details", heading, tag("ul", *items, class_="runs"))
-
-
-def outcome(row: Row) -> Markup:
-    """Symbol, word and colour; and what was expected instead, if it was."""
-    badge = tag(
-        "span", tag("b", SYMBOLS[row.outcome], aria_hidden="true"), f" {row.outcome}", class_=f"outcome {row.outcome}"
-    )
-    return join((badge, tag("span", f"! {surprise(row)}", class_="surprise") if row.surprising else None))
-
-
-def regime(row: Row) -> Markup:
-    notes = [Markup("<br>") + tag("small", note.word, title=note.sentence) for note in caveats(row)]
-    return join((row.regime, *notes))
 
 
 def link(row: Row) -> Markup:

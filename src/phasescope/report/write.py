@@ -18,8 +18,8 @@ from .section import Exhibit, Section
 from .thumbnails import plot, scalars
 
 if TYPE_CHECKING:
+    from ..ledger.ledger import Ledger
     from ..study import Study
-    from ..verbs.check import Ledger
     from ..verbs.evidence import Evidence, Plain
     from ..verbs.run import Lab
 
@@ -41,7 +41,7 @@ def write_report(
     studies: Sequence[Study], lab: Lab, out: Path, full: bool = False, formats: Sequence[str] = ("png",)
 ) -> Report:
     """Check the studies, draw their figures, and write `index.html`, `ledger.json`, `ledger.md` and `figures/`."""
-    from ..verbs.check import Ledger
+    from ..ledger.ledger import Ledger
 
     out = Path(out)
     sections = [

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from ..analysis.align import exact_joins, would_lose_records
 from ..analysis.verdict import Outcome, Verdict
@@ -15,69 +13,10 @@ from ..claims.requests import Recorded, Sized
 from ..discovery import installed
 from ..engine.precision import exact_numbers
 from ..errors import SpecError, nearest, unknown_to_all
+from ..ledger.ledger import Ledger, Row
 from ..study import Study, find
 from .evidence import Evidence
 from .run import Lab, lab
-
-
-@dataclasses.dataclass(frozen=True)
-class Row:
-    """One line of the ledger: a claim in a regime."""
-
-    study: str
-    claim: str
-    cites: str
-    statement: str
-    regime: str
-    outcome: str
-    expected: str
-    because: str
-    measured: str
-    required: str
-    where: str
-    value: float | None
-    runs: tuple[str, ...]
-    reduced: bool
-    seconds: float
-    error: bool = False
-    recorded: bool = False
-    outdated: bool = False  # it rests on recorded evidence that other code of the study made
-
-    @property
-    def surprising(self) -> bool:
-        """The outcome is not the one established, or the check could not be carried out."""
-        return self.error or self.outcome != self.expected
-
-
-@dataclasses.dataclass(frozen=True)
-class Ledger:
-    """Rows, in the order of the paper."""
-
-    rows: tuple[Row, ...]
-
-    def __iter__(self) -> Iterator[Row]:
-        return iter(self.rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    @property
-    def surprises(self) -> list[Row]:
-        """Rows whose outcome changed."""
-        return [row for row in self.rows if row.surprising]
-
-    def to_json(self) -> dict[str, Any]:
-        return {"rows": [dataclasses.asdict(row) for row in self.rows]}
-
-    def _repr_html_(self) -> str:
-        from ..report import ledger_html
-
-        return ledger_html(self)
-
-    def __repr__(self) -> str:
-        from ..report import ledger_text
-
-        return ledger_text(self)
 
 
 def check(

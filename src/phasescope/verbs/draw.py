@@ -19,7 +19,7 @@ def draw(
     progress: bool | None = None,
 ) -> list[Path]:
     """Draw the figures of some studies (all installed ones if none is named) and return the files."""
-    from ..report import draw_figures
+    from .draw_figures import draw_figures
     from .run import lab
 
     chosen = [find(s) for s in (studies or installed())]

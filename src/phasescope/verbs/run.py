@@ -195,7 +195,7 @@ def obtain(
     else:
         job = dataclasses.replace(job, code=name.source)
     if name is None or lab.store is None:
-        ds = assemble(study, job, _fresh(study, job, lab, None, None, label)[0], width)
+        ds = assemble(study.name, job, _fresh(study, job, lab, None, None, label)[0], width)
         ds = ds.assign_attrs(provenance=json.dumps(decisive(provenance(ds.attrs["precision"]))))
         id = ""
         if name is not None:
@@ -213,7 +213,7 @@ def obtain(
         ds = ds.assign_attrs(id=id, folder=str(entry.folder), status=entry.status, spec=asked)
         ds = ds.assign_attrs(provenance=json.dumps(decisive(entry.manifest)))
     if throw and not job.lanes and ds.attrs["status"] == "diverged":
-        raise divergence(study, job, ds)
+        raise divergence(study.name, job, ds)
     if throw and not job.lanes and is_underived(ds):
         raise underived(study, job, ds)
     return ds, id
@@ -245,7 +245,7 @@ def _execute_into(study: Study, job: Job, lab: Lab, draft: Draft, label: str, wi
     resumed = draft.resume()
     begun = _begun_elsewhere(study, job, lab, resumed)
     part, save = _fresh(study, job, lab, draft, resumed, label)
-    ds = assemble(study, job, part, width)
+    ds = assemble(study.name, job, part, width)
     if throw and not job.lanes and is_underived(ds) and ds.attrs["status"] != "diverged":
         save()  # not a finished run: the next call begins where this one ended, and derives again
         raise underived(study, job, ds)

@@ -1,0 +1,67 @@
+"""Row and Ledger: what a check of claims found."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """One line of the ledger: a claim in a regime."""
+
+    study: str
+    claim: str
+    cites: str
+    statement: str
+    regime: str
+    outcome: str
+    expected: str
+    because: str
+    measured: str
+    required: str
+    where: str
+    value: float | None
+    runs: tuple[str, ...]
+    reduced: bool
+    seconds: float
+    error: bool = False
+    recorded: bool = False
+    outdated: bool = False  # it rests on recorded evidence that other code of the study made
+
+    @property
+    def surprising(self) -> bool:
+        """The outcome is not the one established, or the check could not be carried out."""
+        return self.error or self.outcome != self.expected
+
+
+@dataclasses.dataclass(frozen=True)
+class Ledger:
+    """Rows, in the order of the paper."""
+
+    rows: tuple[Row, ...]
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def surprises(self) -> list[Row]:
+        """Rows whose outcome changed."""
+        return [row for row in self.rows if row.surprising]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"rows": [dataclasses.asdict(row) for row in self.rows]}
+
+    def _repr_html_(self) -> str:
+        from .html import ledger_html
+
+        return ledger_html(self)
+
+    def __repr__(self) -> str:
+        from .text import ledger_text
+
+        return ledger_text(self)

@@ -1,0 +1,1 @@
+"""The built-in studies; each enters by an entry point, as anybody else's does."""
