@@ -18,6 +18,7 @@ test: lint types unit
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
 
 types: $(VENV)/.installed-dev
 	$(BIN)/pyright --pythonpath $(BIN)/python

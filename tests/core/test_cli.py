@@ -291,7 +291,7 @@ def test_check_shows_people_the_ledger(phasescope, mine):
 def test_a_dry_run_of_check_is_the_bill(phasescope, mine, store):
     said = phasescope("check", mine, "--dry-run", "--json")
     assert (said.json["rows"], Store(store).entries()) == (
-        [{"study": "mine", "needed": 1, "missing": 1, "seconds": None}],
+        [{"study": "mine", "needed": 1, "missing": 1, "seconds": None, "recorded": {}}],
         [],
     )
 

@@ -8,22 +8,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..claims.requests import Request
+from .style import PALETTE, STYLE
 
 if TYPE_CHECKING:
-    import xarray as xr
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
-
-# Okabe and Ito's palette: distinguishable with any kind of colour vision, and in grey.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-BANDS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")
-
-STYLE: dict[str, Any] = {
-    "font.size": 9, "axes.titlesize": 9.5, "axes.labelsize": 9, "legend.fontsize": 8, "legend.frameon": False,
-    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.25, "grid.linewidth": 0.6,
-    "lines.linewidth": 1.6, "figure.dpi": 150, "savefig.dpi": 150, "image.cmap": "viridis", "svg.fonttype": "none",
-    "pdf.fonttype": 42, "mathtext.fontset": "cm",
-}  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,36 +59,3 @@ def figure(
     """Make a drawing a figure of the study."""
     inches = size or (3.6 * panels[1] + 0.4, 2.8 * panels[0] + 0.2)
     return lambda draw: Figure(id or draw.__name__, cites, evidence, draw, panels, inches)
-
-
-def shade_stages(ds: xr.Dataset, axes: Axes, *, label: bool = True) -> None:
-    """Faint bands behind a time axis, one for each stage of the run."""
-    from ..plan.observables import stage_names
-
-    names, stage, time = stage_names(ds), ds["stage"].values, ds["time"].values
-    for k, name in enumerate(names):
-        inside = time[stage == k]
-        if not inside.size:
-            continue
-        start = time[stage < k].max() if (stage < k).any() else inside.min()
-        axes.axvspan(start, inside.max(), color=BANDS[k % len(BANDS)], alpha=0.07, lw=0)
-        if label:
-            axes.text(
-                0.5 * (start + inside.max()), 1.0, name.replace("_", " "), transform=axes.get_xaxis_transform(),
-                ha="center", va="bottom", fontsize=7.5, color=BANDS[k % len(BANDS)],
-            )  # fmt: skip
-
-
-def mark(axes: Axes, time: float, label: str, *, color: str = "0.35") -> None:
-    """A dashed vertical line at a time that the theory names."""
-    axes.axvline(time, ls="--", lw=1, color=color)
-    axes.annotate(
-        label,
-        (time, 0.98),
-        xycoords=("data", "axes fraction"),
-        rotation=90,
-        ha="right",
-        va="top",
-        fontsize=7.5,
-        color=color,
-    )

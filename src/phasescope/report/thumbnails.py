@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from ..figures.figure import PALETTE, STYLE, shade_stages
+from ..figures.style import PALETTE, STYLE, shade_stages
 from ..ledger.markup import visible
 from ..plan.observables import stage_names
 

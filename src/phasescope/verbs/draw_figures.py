@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SpecError, nearest, unknown_to_all
-from ..figures.figure import STYLE, Figure
+from ..figures.figure import Figure
+from ..figures.style import STYLE
 from ..ledger.markup import safe_name, visible
 from ..store.storage import make_folders, place, refusals
 

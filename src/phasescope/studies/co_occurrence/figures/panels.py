@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from phasescope.figures.figure import PALETTE
+from phasescope.figures.style import PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import xarray as xr
 
-from phasescope.figures.figure import BANDS, PALETTE
+from phasescope.figures.style import BANDS, PALETTE
 
 from ..phases import phase_times
 

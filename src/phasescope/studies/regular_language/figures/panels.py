@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 import phasescope as ps
-from phasescope.figures.figure import PALETTE
+from phasescope.figures.style import PALETTE
 
 from ..closed_forms import step_clock
 from ..phases import spec_of

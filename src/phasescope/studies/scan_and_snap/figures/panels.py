@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from phasescope.figures.figure import PALETTE
+from phasescope.figures.style import PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

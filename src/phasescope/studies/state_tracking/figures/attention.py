@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import phasescope as ps
-from phasescope.figures.figure import PALETTE
+from phasescope.figures.style import PALETTE
 
 from ..actions import named
 from ..claims import requests as ask

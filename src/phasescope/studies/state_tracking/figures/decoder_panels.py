@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from phasescope.figures.figure import PALETTE
+from phasescope.figures.style import PALETTE
 
 COLORS = {"C6": PALETTE[0], "S5": PALETTE[1]}
 

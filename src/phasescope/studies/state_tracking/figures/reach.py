@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import phasescope as ps
-from phasescope.figures.figure import PALETTE
+from phasescope.figures.style import PALETTE
 
 from ..claims import recorded_requests as kept
 from ..claims.comparing import concentration, ends_of_stages
