@@ -3,7 +3,8 @@
 import numpy as np
 
 import phasescope as ps
-from phasescope.studies._template.my_study.theory import closed_form, flow
+
+from .theory import closed_form, flow
 
 
 @ps.claim("Theorem 1", ps.theory(ps.runs(flow), ps.runs(closed_form)))

@@ -1,8 +1,9 @@
 """One function per figure."""
 
 import phasescope as ps
-from phasescope.studies._template.my_study.theory import closed_form
-from phasescope.studies._template.my_study.training import descent
+
+from .theory import closed_form
+from .training import descent
 
 
 @ps.figure("Figure 1", ps.runs(descent), ps.runs(closed_form))

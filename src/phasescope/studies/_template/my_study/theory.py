@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 
 import phasescope as ps
-from phasescope.studies._template.my_study.observables import loss, measure
+
+from .observables import loss, measure
 
 
 @ps.arm(reads=("start", "horizon"))

@@ -4,7 +4,8 @@ import jax.numpy as jnp
 import optax
 
 import phasescope as ps
-from phasescope.studies._template.my_study.observables import loss, measure
+
+from .observables import loss, measure
 
 
 @ps.arm(reads=("start", "eta", "steps"))
