@@ -1,0 +1,74 @@
+"""What code refers to: global names, dotted names, imports inside functions."""
+
+from __future__ import annotations
+
+import ast
+import dis
+import functools
+import types
+from collections.abc import Iterator
+
+from .source import Definition
+
+_LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "LOAD_CLASSDEREF"}
+
+
+@functools.cache
+def dotted_names(node: ast.AST) -> list[tuple[str, ...]]:
+    """Dotted names as far as they are written out: `data.lengths` of `data.lengths(spec)[0]`."""
+    found = set()
+    inner = set()
+    for part in ast.walk(node):
+        chain = _dotted(part)
+        if chain and id(part) not in inner:
+            found.add(chain)
+        while isinstance(part, ast.Attribute):
+            part = part.value
+            inner.add(id(part))
+    return sorted(found)
+
+
+def _dotted(node: ast.AST) -> tuple[str, ...]:
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    return (node.id, *reversed(names)) if isinstance(node, ast.Name) else ()
+
+
+@functools.cache
+def imports_inside(node: ast.AST) -> list[tuple[str, str]]:
+    """Imports inside a function, as (module, name)."""
+    found = set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.ImportFrom) and not isinstance(node, ast.Module):
+            module = "." * part.level + (part.module or "")
+            found |= {(module, alias.name) for alias in part.names}
+        elif isinstance(part, ast.Import) and not isinstance(node, ast.Module):
+            found |= {(alias.name, "") for alias in part.names}
+    return sorted(found)
+
+
+@functools.cache
+def names_outside(node: Definition) -> set[str]:
+    """Names in decorators and default arguments, which are evaluated where the function is defined."""
+    outer: list[ast.AST] = []
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        outer += node.decorator_list
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        outer += [*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)]
+    return {part.id for x in outer for part in ast.walk(x) if isinstance(part, ast.Name)}
+
+
+@functools.lru_cache(maxsize=4096)
+def global_names(code: types.CodeType) -> frozenset[str]:
+    """The global names that code and the functions inside it read."""
+    instructions = (i for inner in all_codes(code) for i in dis.get_instructions(inner))
+    return frozenset(i.argval for i in instructions if i.opname in _LOADS)
+
+
+def all_codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from all_codes(constant)

@@ -1,0 +1,320 @@
+"""A walk over everything that an arm can reach: definitions are noted with what they refer to."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dataclasses
+import enum
+import fractions
+import functools
+import hashlib
+import importlib
+import importlib.util
+import pathlib
+import re
+import sys
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from .digest import joined, sha256
+from .modules import CORE, is_core, is_engine, is_loose, module_of
+from .references import all_codes, dotted_names, global_names, imports_inside, names_outside
+from .source import Definition, Source, Unidentified, definition_of, sources, text_of
+
+# Decorators that check types while tests run; they compute nothing.
+_TRANSPARENT = ("jaxtyping", "beartype")
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range, slice)
+_GENERATED = {"__init__", "__repr__", "__eq__", "__hash__", "__setattr__", "__delattr__"}
+
+
+class Walk:
+    """One walk over everything that a function can reach."""
+
+    def __init__(self, packages: frozenset[str]) -> None:
+        self.packages = packages
+        self.parts: dict[str, str] = {}
+        self.sources: dict[str, Source] = {}
+        self._seen: dict[int, str] = {}
+        self._alive: list[Any] = []  # what was seen must not be freed, or its id would be used again
+
+    def counts(self, module: str) -> bool:
+        """Whether code of this module is read, rather than known by its name."""
+        return module.partition(".")[0] in self.packages or is_loose(module)
+
+    def value(self, x: Any, lenient: bool = False) -> str:
+        """What a value is, as text: equal in every process in which it is the same.
+
+        `lenient`: inside a library, what cannot be identified is known by its type.
+        """
+        if isinstance(x, _PLAIN):
+            return f"{type(x).__name__}:{x!r}"
+        if id(x) in self._seen:
+            return self._seen[id(x)]
+        self._alive.append(x)
+        self._seen[id(x)] = f"again:{type(x).__name__}"  # a value that contains itself
+        found = self._identify(x, lenient)
+        self._seen[id(x)] = found
+        return found
+
+    def _identify(self, x: Any, lenient: bool) -> str:
+        each = functools.partial(self.value, lenient=lenient)
+        if isinstance(x, types.ModuleType):
+            return self._module(x)
+        if isinstance(x, types.FunctionType):
+            return self._function(x, lenient)
+        if isinstance(x, type):
+            return self._class(x)
+        if isinstance(x, types.MethodType):
+            return joined("method", each(x.__func__), each(x.__self__))
+        if isinstance(x, functools.partial):
+            return joined("partial", each(x.func), each(x.args), each(x.keywords))
+        if isinstance(x, property | staticmethod | classmethod | functools.cached_property):
+            inner = x.fget if isinstance(x, property) else getattr(x, "func", getattr(x, "__func__", None))
+            return joined(type(x).__name__, each(inner))
+        if typing.get_origin(x) is not None:
+            return joined("type", each(typing.get_origin(x)), *map(each, typing.get_args(x)))
+        if isinstance(x, enum.Enum):
+            return joined("enum", each(type(x)), x.name)
+        if isinstance(x, Mapping):
+            items = sorted((each(k), each(v)) for k, v in x.items())
+            return joined("mapping", *(part for item in items for part in item))
+        if isinstance(x, set | frozenset):
+            return joined("set", *sorted(map(each, x)))
+        if isinstance(x, tuple | list):
+            kind = each(type(x)) if hasattr(x, "_fields") else type(x).__name__
+            return joined(kind, *map(each, x))
+        if isinstance(x, np.generic | np.ndarray) or type(x).__module__.startswith("jaxlib"):
+            array = _array(x)
+            if array is not None:
+                return array
+        if isinstance(x, re.Pattern | pathlib.PurePath | fractions.Fraction | np.dtype):
+            return f"{type(x).__name__}:{x!r}"
+        if dataclasses.is_dataclass(x) and (self.counts(type(x).__module__) or not hasattr(x, "__wrapped__")):
+            fields = [(f.name, each(getattr(x, f.name, None))) for f in dataclasses.fields(x)]
+            return joined("record", each(type(x)), *(part for field in fields for part in field))
+        return self._other(x, lenient)
+
+    def _other(self, x: Any, lenient: bool) -> str:
+        """Callables of libraries by their name and what they wrap; objects of counted classes by their state."""
+        wrapped = getattr(x, "__wrapped__", None)
+        name = getattr(x, "__qualname__", None) or getattr(x, "__name__", None)
+        if wrapped is not None:
+            return joined("wrapped", type(x).__name__, self.value(wrapped, lenient))
+        if callable(x) and isinstance(name, str):
+            return f"library:{getattr(x, '__module__', '')}.{name}"
+        if self.counts(type(x).__module__) and hasattr(x, "__dict__"):
+            return joined("object", self.value(type(x)), self.value(vars(x), lenient))
+        known = _name_in_library(x)
+        if known or lenient:
+            return f"library:{known or type(x).__qualname__}"
+        raise Unidentified(f"it refers to a {type(x).__module__}.{type(x).__qualname__}, which has no identity")
+
+    def _module(self, module: types.ModuleType) -> str:
+        """A module that is used as a value: all of it counts."""
+        if not self.counts(module.__name__) or is_engine(module.__name__):
+            return f"library:{module.__name__}"
+        file = getattr(module, "__file__", None)
+        source = next(sources(file), None) if file else None
+        if source is None:
+            raise Unidentified(f"the module {module.__name__} has no source")
+        self.sources[source.name] = source
+        text = text_of(source.tree)
+        self._record(
+            module.__name__,
+            module.__name__,
+            text,
+            self._references(source.tree, None, vars(module)),
+        )
+        return joined("module", sha256([text]))
+
+    def _function(self, function: types.FunctionType, lenient: bool) -> str:
+        code = function.__code__
+        wrapped = getattr(function, "__wrapped__", None)
+        if wrapped is not None and _is_transparent(function):
+            return self.value(wrapped, lenient)
+        module = module_of(code.co_filename, function.__module__)
+        held = _held(function)
+        if not self.counts(module):
+            own = [self.value(v, lenient=True) for _, v in held if not isinstance(v, types.ModuleType)]
+            inner = [] if wrapped is None else [self.value(wrapped, lenient=True)]
+            return joined(f"library:{function.__module__}.{function.__qualname__}", *own, *inner)
+        if is_engine(module):
+            return f"library:{CORE}.{function.__qualname__}"
+        found = definition_of(code)
+        scope = function.__globals__
+        if found is None:
+            text = _bytecode(code)
+            refers = self._names_in(code, scope)
+        else:
+            source, node = found
+            self.sources[source.name] = source
+            text = text_of(node)
+            refers = self._references(node, code, scope)
+        name = f"{module}:{function.__qualname__}"
+        own = [f"{n}={self.value(v)}" for n, v in held]
+        return joined("function", self._record(module, name, text, [*own, *refers]))
+
+    def _class(self, cls: type) -> str:
+        if not self.counts(cls.__module__):
+            return f"library:{cls.__module__}.{cls.__qualname__}"
+        if is_engine(cls.__module__):
+            return f"library:{CORE}.{cls.__qualname__}"
+        scope = vars(sys.modules[cls.__module__]) if cls.__module__ in sys.modules else {}
+        node = self._classjoined(cls)
+        if node is None:  # typed in, without a text: by what it has
+            return joined("class", cls.__qualname__, *map(self.value, cls.__bases__), *self._members(cls))
+        text = text_of(node)
+        refers = self._references(node, None, scope)
+        return joined(
+            "class",
+            self._record(cls.__module__, f"{cls.__module__}:{cls.__qualname__}", text, refers),
+        )
+
+    def _classjoined(self, cls: type) -> ast.ClassDef | None:
+        """The text of a class, from the file of its methods or of its module."""
+        functions = [f for f in map(_plain_function, vars(cls).values()) if f is not None]
+        for function in functions:
+            if not function.__code__.co_qualname.startswith(f"{cls.__qualname__}."):
+                continue  # made by a decorator or by a base class
+            found = definition_of(function.__code__)
+            if found is not None:
+                self.sources[found[0].name] = found[0]
+                return found[0].class_definition(cls.__qualname__)
+        file = getattr(sys.modules.get(cls.__module__), "__file__", None)
+        for source in sources(file) if file else ():
+            node = source.class_definition(cls.__qualname__)
+            if node is not None:
+                self.sources[source.name] = source
+                return node
+        return None
+
+    def methods(self, cls: type) -> None:
+        """What a class does; not its fields, whose values are part of what was asked."""
+        for part in self._members(cls):
+            self.parts[f"spec:{cls.__qualname__}:{sha256([part])[:16]}"] = sha256([part])
+
+    def _members(self, cls: type) -> list[str]:
+        members = []
+        for name, member in sorted(vars(cls).items()):
+            function = _plain_function(member)
+            if function is None or name in _GENERATED or function.__code__.co_filename == "<string>":
+                continue
+            members.append(joined("member", name, self.value(function)))
+        return members
+
+    def _record(self, module: str, name: str, text: str, refers: Iterable[str]) -> str:
+        """Note a definition with what it refers to; returns what others may call it by."""
+        own = sha256([text])
+        kind = "core" if is_core(module) else "own"
+        part = sha256([text, *sorted(set(refers))])
+        self.parts[f"{kind}:{name}:{part[:16]}"] = part
+        return own
+
+    def _references(self, node: Definition, code: types.CodeType | None, scope: Mapping[str, Any]) -> list[str]:
+        """The global names and dotted names that a text refers to, each with what it stands for."""
+        wanted = None if code is None else global_names(code) | names_outside(node)
+        found = []
+        for chain in dotted_names(node):
+            if (wanted is None or chain[0] in wanted) and chain[0] in scope:
+                name = ".".join(chain)
+                try:
+                    found.append(f"{name}={self._resolved(scope[chain[0]], chain[1:])}")
+                except Unidentified as error:
+                    raise Unidentified(f"{error} (as {name})") from None
+        for module, name in imports_inside(node):
+            found.append(f"{module}.{name}={self._imported(module, name, scope)}")
+        return found
+
+    def _resolved(self, x: Any, rest: tuple[str, ...]) -> str:
+        """What a dotted name stands for; names inside a library stand for themselves."""
+        while isinstance(x, types.ModuleType) and rest:
+            if not self.counts(x.__name__):
+                return f"library:{x.__name__}.{'.'.join(rest)}"
+            if not hasattr(x, rest[0]):
+                return "missing"
+            x, rest = getattr(x, rest[0]), rest[1:]
+        return self.value(x)
+
+    def _imported(self, module: str, name: str, scope: Mapping[str, Any]) -> str:
+        """What an import inside a function brings."""
+        package = scope.get("__package__") or ""
+        full = importlib.util.resolve_name(module, package) if module.startswith(".") else module
+        if not self.counts(full):
+            return f"library:{full}.{name}"
+        return self._resolved(importlib.import_module(full), (name,) if name else ())
+
+    def _names_in(self, code: types.CodeType, scope: Mapping[str, Any]) -> list[str]:
+        """The same for code without a text: attributes of modules are taken for each name it knows."""
+        found = []
+        names = sorted({name for inner in all_codes(code) for name in inner.co_names})
+        for name in sorted(global_names(code)):
+            x = scope.get(name, builtins)
+            if isinstance(x, types.ModuleType) and x is not builtins:
+                used = [n for n in names if n in vars(x) or n in getattr(x, "__all__", ())]
+                found += [f"{name}.{n}={self._resolved(x, (n,))}" for n in used]
+            elif x is not builtins:
+                found.append(f"{name}={self.value(x)}")
+        return found
+
+
+def _name_in_library(x: Any) -> str:
+    """The name of an object that the module of its class defines, such as a distribution of scipy."""
+    module = type(x).__module__
+    found = [name for name, value in vars(sys.modules.get(module, builtins)).items() if value is x]
+    return f"{module}.{found[0]}" if found else ""
+
+
+def _held(function: types.FunctionType) -> list[tuple[str, Any]]:
+    """What a function holds besides its code: closure cells and default arguments."""
+    held = []
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            held.append((name, cell.cell_contents))
+        except ValueError:  # not yet bound
+            held.append((name, None))
+    held += [(f"default {i}", v) for i, v in enumerate(function.__defaults__ or ())]
+    held += [(f"default {k}", v) for k, v in sorted((function.__kwdefaults__ or {}).items())]
+    return [(n, v) for n, v in held if n != "__class__"]
+
+
+def _bytecode(code: types.CodeType) -> str:
+    """Code without a text; it is tied to the version of Python."""
+    parts = [f"{sys.version_info[:2]}"]
+    for inner in all_codes(code):
+        constants = [repr(c) for c in inner.co_consts if not isinstance(c, types.CodeType)]
+        parts += [inner.co_code.hex(), repr(inner.co_names), *constants]
+    return joined("bytecode", *parts)
+
+
+def _array(x: Any) -> str | None:
+    """An array by its numbers."""
+    import jax
+    import jax.numpy as jnp
+
+    if isinstance(x, jax.Array) and jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
+        x = jax.random.key_data(x)
+    if not isinstance(x, jax.Array | np.ndarray | np.generic):
+        return None
+    array = np.ascontiguousarray(x)
+    if array.dtype.hasobject:
+        raise Unidentified("it refers to an array of objects, which has no identity")
+    return joined("array", array.dtype.str, str(np.shape(x)), hashlib.sha256(array.tobytes()).hexdigest())
+
+
+def _plain_function(member: Any) -> types.FunctionType | None:
+    """The function behind a method, property or wrapper, if there is one."""
+    for name in ("fget", "__func__", "func"):
+        member = getattr(member, name, None) or member
+    while not isinstance(member, type) and hasattr(member, "__wrapped__"):
+        member = member.__wrapped__
+    return member if isinstance(member, types.FunctionType) else None
+
+
+def _is_transparent(function: types.FunctionType) -> bool:
+    path = function.__code__.co_filename
+    return any(f"/{name}/" in path.replace("\\", "/") or f"@{name}" in path for name in _TRANSPARENT)
