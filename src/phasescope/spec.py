@@ -42,7 +42,10 @@ def field(
     infinite: bool = False,
     traced: bool = False,
 ) -> Any:
-    """A field of a Spec (with its range) or of Observables (symbol, meaning and unit go into the dataset)."""
+    """A field of a Spec (with its range) or of Observables (symbol, meaning and unit go into the dataset).
+
+    Without `default`, a field of a Spec must be given and one of Observables is None.
+    """
     metadata = {
         "symbol": symbol, "doc": doc, "unit": unit, "at_least": at_least, "above": above, "at_most": at_most,
         "choices": tuple(choices), "infinite": infinite, "traced": traced,

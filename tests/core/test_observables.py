@@ -1,5 +1,9 @@
 """The annotation of an observable is the schema of the dataset."""
 
+import dataclasses
+from typing import ClassVar
+
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from jaxtyping import Array, Float
@@ -15,6 +19,17 @@ class Seen(ps.Observables):
     margin: Float[Array, "sample"] | None = None
 
 
+class Loss(ps.Observables):
+    loss: Float[Array, ""] = ps.field(symbol="L")
+
+
+class Reordered(Loss):
+    norm: Float[Array, ""] = ps.field(0.5)
+    attention: Float[Array, "query key"]
+    kind: ClassVar[str] = "toy"
+    margin: "Float[Array, 'sample']" = ps.field()
+
+
 class Shapeless(ps.Observables):
     loss: float
 
@@ -26,6 +41,31 @@ def dataset(coords=(), stage=(0, 0, 1), **records):
 
 def test_axes_are_read_off_the_annotations():
     assert axes(Seen) == {"loss": (), "attention": ("query", "key"), "margin": ("sample",)}
+
+
+def test_what_an_arm_does_not_know_is_left_out_of_the_call():
+    seen = Reordered(attention=jnp.ones((2, 3)))
+    assert (seen.loss, seen.norm, seen.margin) == (None, 0.5, None)
+
+
+def test_fields_without_a_default_may_follow_those_that_have_one():
+    assert [f.name for f in dataclasses.fields(Reordered)] == ["loss", "norm", "attention", "margin"]
+
+
+def test_a_default_of_none_hides_no_axes():
+    assert axes(Reordered) == {"loss": (), "norm": (), "attention": ("query", "key"), "margin": ("sample",)}
+
+
+def test_a_class_variable_of_observables_is_no_observable():
+    assert Reordered.kind == "toy"
+
+
+def test_a_field_of_a_spec_without_a_default_must_be_given():
+    class Needy(ps.Spec):
+        length: int = ps.field(at_least=1)
+
+    with pytest.raises(TypeError, match="length"):
+        Needy()
 
 
 def test_a_field_without_a_shape_is_named():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import typing
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,8 +18,48 @@ from ..errors import PlanError
 class Observables(eqx.Module):
     """Subclass with jaxtyping shapes: `attention: Float[Array, "query key"]`; a scalar is `Float[Array, ""]`.
 
-    A field that an arm does not know is given as None and is left out of that arm's dataset.
+    Every field without a default has the default None. An arm that does not know a quantity leaves
+    it out of the call, and its dataset is without it.
+
+        >>> import phasescope as ps
+        >>> from jaxtyping import Array, Float
+        >>> class Seen(ps.Observables):
+        ...     loss: Float[Array, ""] = ps.field(symbol="L", doc="population loss")
+        ...     attention: Float[Array, "query key"]
+        >>> Seen(loss=0.5).attention is None
+        True
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        _default_to_none(cls)  # equinox makes the dataclass afterwards
+
+
+def _default_to_none(cls: type) -> None:
+    """Give every field that the class itself annotates, and that has no default, the default None."""
+    for name, annotation in inspect.get_annotations(cls).items():
+        if "ClassVar" in str(annotation):
+            continue
+        value = cls.__dict__.get(name, dataclasses.MISSING)
+        if value is dataclasses.MISSING:
+            setattr(cls, name, None)
+        elif isinstance(value, dataclasses.Field) and not _has_default(value):
+            value.default = None
+        else:
+            continue
+        cls.__annotations__[name] = _or_none(annotation)
+
+
+def _has_default(field: dataclasses.Field) -> bool:
+    given = (field.default, field.default_factory)
+    return any(default is not dataclasses.MISSING for default in given)
+
+
+def _or_none(annotation: Any) -> Any:
+    """The annotation, which may be a string, with None allowed."""
+    if isinstance(annotation, str):
+        return f"{annotation} | None"
+    return annotation | None
 
 
 def axes(cls: type[Observables]) -> dict[str, tuple[str, ...]]:
