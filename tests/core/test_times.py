@@ -10,7 +10,7 @@ import toys
 import phasescope as ps
 from phasescope.engine.calls import record_times
 from phasescope.engine.loop import Job
-from phasescope.errors import RunDiverged
+from phasescope.errors import PlanError, RunDiverged
 from phasescope.records.dataset import labels
 
 SEVENTHS = [k / 7 for k in range(1, 8)]
@@ -138,3 +138,45 @@ def test_times_that_differ_in_the_sixteenth_digit_only_are_left_alone():
 @pytest.mark.parametrize(("time", "label"), [(3 * 0.1, 0.3), (7 - 9e-16, 7.0), (1e300 / 3, 3.33333333333333e299)])
 def test_labels_have_fifteen_digits(time, label):
     assert labels(np.array([time])).tolist() == [label]
+
+
+# --- the planned end ------------------------------------------------------------------------------------------------
+
+
+def test_a_dataset_knows_where_its_run_was_planned_to_end():
+    ends = [run(arm).attrs["planned_end"] for arm in (tenths, smooth, two_stages)]
+    np.testing.assert_allclose(ends, [4.0, 1.0, 3.1], rtol=1e-12)
+
+
+def test_a_dataset_knows_how_much_time_a_step_is_where_there_are_steps():
+    known = [run(arm).attrs.get("time_per_step") for arm in (toys.quadratic, tenths, smooth, two_stages)]
+    assert known == [1.0, 0.1, None, None]
+
+
+def test_what_was_planned_outlives_the_store(store):
+    first, again = (ps.run(toys.study, tenths).attrs for _ in range(2))
+    assert (again["planned_end"], again["time_per_step"]) == (first["planned_end"], 0.1)
+
+
+def test_a_run_to_its_planned_end_has_reached_it():
+    assert ps.reached(run(tenths)).outcome == ps.Outcome.HOLDS
+
+
+def test_a_run_that_left_its_stage_early_has_not_reached_its_planned_end():
+    early = ps.reached(run("until_small"))  # 0.9^(2t) is below 0.05 from t = 14.2 on, looked at every 5 steps
+    assert early.outcome == ps.Outcome.UNDECIDED
+    assert early.measured == "the run stops at 15 of 200"
+
+
+def test_a_sweep_keeps_the_planned_end_that_its_runs_share():
+    ds = ps.sweep(toys.study, tenths, store=False, start=[1.0, 2.0, 3.0], width=[1, 2], lanes=2)
+    assert ds.attrs["planned_end"] == pytest.approx(4.0, rel=1e-12)
+    assert ps.reached(ds).outcome == ps.Outcome.HOLDS
+
+
+def test_a_sweep_whose_runs_end_at_different_times_has_no_planned_end():
+    ds = ps.sweep(toys.study, tenths, store=False, steps=[10, 20])
+    assert "planned_end" not in ds.attrs
+    with pytest.raises(PlanError, match="no planned end in the dataset"):
+        ps.reached(ds)
+    assert ps.reached(ds, 2.0).outcome == ps.Outcome.HOLDS

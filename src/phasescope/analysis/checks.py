@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from ..errors import PlanError
 from .align import Misaligned, aligned, axis, in_order, one, place
 from .decide import among, bounded, decide, first, monotone, name_of, near, power_law
 from .phases import sustained
@@ -57,12 +58,27 @@ def at_least(x: Any, bound: Any, what: str = "", *, where: Any = None) -> Verdic
     return bounded(x, bound, np.inf, what, where)
 
 
-def reached(run: xr.Dataset, end: float) -> Verdict:
-    """The records go on to `end`. If not the run broke off, and what it would have shown later is not known."""
+def reached(run: xr.Dataset, end: float | None = None) -> Verdict:
+    """The records go on to `end`. If not the run broke off, and what it would have shown later is not known.
+
+    Without `end`, the planned end of the run is meant, which its dataset knows: the time of its last
+    record if no stage is left early.
+    """
+    if end is None:
+        end = _planned_end(run)
     last = float(run.time[-1])
     if not last >= end * (1 - 1e-9):
         return undecided(f"the run stops at {last:.6g} of {end:.6g}", "a run to the end")
     return Verdict(Outcome.HOLDS, "", "")
+
+
+def _planned_end(run: xr.Dataset) -> float:
+    if "planned_end" not in run.attrs:
+        raise PlanError(
+            "reached(run) found no planned end in the dataset, as in a sweep whose runs end at "
+            "different times: choose one run of it, or give the time as `end`."
+        )
+    return float(run.attrs["planned_end"])
 
 
 def positive(x: Any, what: str = "", *, where: Any = None) -> Verdict:

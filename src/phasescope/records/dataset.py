@@ -9,11 +9,12 @@ import numpy as np
 import xarray as xr
 
 from .. import __version__
+from ..engine.calls import horizon
 from ..engine.loop import Chunk, Job, observed
 from ..engine.precision import exact_numbers
 from ..identity.provenance import precision_of
 from ..plan.observables import flag_word, to_dataset
-from ..plan.plan import lane_fields
+from ..plan.plan import Plan, lane_fields
 from .derive import derived
 from .divergence import place_of_divergence
 
@@ -58,7 +59,17 @@ def assemble(study: str, job: Job, part: Part, width: int) -> xr.Dataset:
         precision=_precision(part),
         status="diverged" if np.isfinite(bad).all() else "finished",
         phasescope=__version__,
+        **_clock(plan),
     )
+
+
+def _clock(plan: Plan) -> dict[str, float]:
+    """Where the run was planned to end, and how much `time` one step is where all stages count alike."""
+    clock = {"planned_end": horizon(plan)}
+    units = {float(stage.unit) for stage in plan.stages}
+    if all(stage.dynamics.divisible for stage in plan.stages) and len(units) == 1:
+        clock["time_per_step"] = units.pop()
+    return clock
 
 
 def _precision(part: Part) -> str:
