@@ -22,7 +22,7 @@ SAMPLE = 200  # eager steps that are timed in each round
 
 def job(arm: str, preset: str | None, at: tuple[float, ...] | None = None, columns: Any = None, **changes: Any):
     """What `phasescope run` would execute."""
-    from phasescope.engine.loop import Job
+    from phasescope.engine.job import Job
     from phasescope.study import find
 
     study = find("co_occurrence")

@@ -26,7 +26,7 @@ STEPS, BATCH, LENGTH = 100_000, 1000, 40  # Figure 1
 
 def job_of(arm: str, at: Sequence[float], columns: dict[str, Sequence[float]] | None = None, **changes: Any):
     """What `phasescope run` would execute."""
-    from phasescope.engine.loop import Job
+    from phasescope.engine.job import Job
     from phasescope.study import find
 
     study = find("lazy_to_rich")

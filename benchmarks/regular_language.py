@@ -25,7 +25,7 @@ PRINTED = "einsum"  # the model as the paper prints it: the loop that the thresh
 
 def engine_job(arm: str, steps: int = STEPS, columns: dict[str, Sequence[float]] | None = None, **changes: Any):
     """What `phasescope run` would execute, recorded at 100 log-spaced steps."""
-    from phasescope.engine.loop import Job
+    from phasescope.engine.job import Job
     from phasescope.studies.regular_language import study
 
     spec = study.specify(None, steps=steps, **changes)

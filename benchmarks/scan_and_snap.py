@@ -24,7 +24,7 @@ PRINTED = "one_hot"  # the model as the paper prints it: the loop that the thres
 
 def job(arm: str, columns: dict[str, Sequence[float]] | None = None, at: Sequence[float] = (), seed=0, **changes: Any):
     """What `phasescope run` or a block of a sweep would execute; by default recorded at every tenth of the way."""
-    from phasescope.engine.loop import Job
+    from phasescope.engine.job import Job
     from phasescope.study import find
 
     study = find("scan_and_snap")

@@ -64,12 +64,12 @@ from .plan.observables import Observables as Observables
 from .plan.observables import in_stage as in_stage
 from .plan.observables import stage_names as stage_names
 from .plan.plan import Plan as Plan
-from .plan.plan import Schedule as Schedule
 from .plan.plan import Stage as Stage
 from .plan.plan import arm as arm
 from .plan.plan import keep as keep
-from .plan.plan import linear_times as linear_times
-from .plan.plan import log_times as log_times
+from .plan.times import Schedule as Schedule
+from .plan.times import linear_times as linear_times
+from .plan.times import log_times as log_times
 from .spec import Spec as Spec
 from .spec import field as field
 from .study import Study as Study

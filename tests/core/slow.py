@@ -29,7 +29,7 @@ study = ps.Study("slow", Spec(), (wander,))
 def carry_on(root: str, seed: int) -> None:
     """What a process does: run into the store and save after every piece; any moment may be its last."""
     from phasescope.engine import calls as schedule
-    from phasescope.engine.loop import Job
+    from phasescope.engine.job import Job
     from phasescope.store import Store
     from phasescope.verbs.run import Lab, obtain
 

@@ -15,7 +15,7 @@ import pytest
 import slow
 from toys import same_bits
 
-from phasescope.engine.loop import Job
+from phasescope.engine.job import Job
 from phasescope.store import Store
 from phasescope.verbs.run import Lab, identity, obtain
 

@@ -16,7 +16,8 @@ import phasescope as ps
 from phasescope.engine import calls as schedule
 from phasescope.engine import loop as engine
 from phasescope.engine.calls import spans
-from phasescope.engine.loop import Job, execute
+from phasescope.engine.job import Job, Position
+from phasescope.engine.loop import execute
 from phasescope.engine.packing import pack, unpack
 from phasescope.errors import PlanError
 
@@ -122,7 +123,7 @@ def test_a_resumed_block_of_lanes_equals_an_unbroken_one(small_pieces):
 def test_a_checkpoint_of_another_plan_is_refused():
     *_, last = execute(Job(toys.sampled, toys.Spec()))
     with pytest.raises(PlanError, match="the checkpoint holds"):
-        list(execute(Job(toys.quadratic, toys.Spec()), (engine.Position(0, 3.0), last.leaves())))
+        list(execute(Job(toys.quadratic, toys.Spec()), (Position(0, 3.0), last.leaves())))
 
 
 class Keyed(ps.Observables):

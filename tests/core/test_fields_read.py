@@ -13,7 +13,7 @@ import pytest
 import toys
 
 import phasescope as ps
-from phasescope.engine.loop import Job
+from phasescope.engine.job import Job
 from phasescope.errors import PlanError, SpecError
 from phasescope.plan.plan import canonical_spec, fields_read
 from phasescope.testing import check_study, fields_read_by

@@ -417,7 +417,7 @@ def test_the_manifest_names_the_numbers_that_were_computed_with(store):
 
 
 def ps_job(arm):
-    from phasescope.engine.loop import Job
+    from phasescope.engine.job import Job
 
     return Job(arm, toys.Spec())
 

@@ -24,7 +24,7 @@ import xarray as xr
 import phasescope as ps
 from phasescope.engine import calls as schedule
 from phasescope.engine import loop as engine
-from phasescope.engine.loop import Job, observed
+from phasescope.engine.job import Job, observed
 from phasescope.engine.precision import exact_numbers
 from phasescope.engine.programs import advance_stage_jit, begin_run_jit, enter_stage_jit
 from phasescope.errors import RunDiverged

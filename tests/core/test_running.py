@@ -14,7 +14,7 @@ import toys
 import phasescope as ps
 from phasescope.engine import calls as schedule
 from phasescope.engine import loop as engine
-from phasescope.engine.loop import Job
+from phasescope.engine.job import Job
 from phasescope.errors import PlanError, RunDiverged, SpecError, StudyNotFound
 from phasescope.store import Draft, Store
 from phasescope.verbs import run as running

@@ -9,7 +9,7 @@ import toys
 
 import phasescope as ps
 from phasescope.engine.calls import record_times
-from phasescope.engine.loop import Job
+from phasescope.engine.job import Job
 from phasescope.errors import PlanError, RunDiverged
 from phasescope.records.dataset import labels
 

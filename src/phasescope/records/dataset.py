@@ -10,7 +10,7 @@ import xarray as xr
 
 from .. import __version__
 from ..engine.calls import horizon
-from ..engine.loop import Chunk, Job, observed
+from ..engine.job import Chunk, Job, observed
 from ..engine.precision import exact_numbers
 from ..identity.provenance import precision_of
 from ..plan.observables import flag_word, to_dataset

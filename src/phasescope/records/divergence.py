@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from ..engine.loop import Chunk, Job, Position, execute
+from ..engine.job import Chunk, Job, Position
+from ..engine.loop import execute
 from ..engine.programs import SPANS
 from ..errors import RunDiverged
 from ..plan.plan import fields_read

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..engine.loop import Job, observed
+from ..engine.job import Job, observed
 from ..errors import SpecError
 from ..plan.observables import axes
 from ..plan.plan import lane_fields

@@ -16,7 +16,7 @@ from ..analysis.align import exact_joins
 from ..analysis.verdict import Verdict
 from ..claims.claim import Claim
 from ..engine.calls import check_schedule
-from ..engine.loop import Job, observed
+from ..engine.job import Job, observed
 from ..engine.precision import exact_numbers
 from ..errors import PhasescopeError
 from ..figures.figure import Figure

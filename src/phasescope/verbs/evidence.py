@@ -10,7 +10,7 @@ from typing import Any, Self
 import xarray as xr
 
 from ..claims.requests import Recorded, Request, Runs, Sized, Sweeps, Tables
-from ..engine.loop import Job
+from ..engine.job import Job
 from ..engine.precision import exact_numbers
 from ..engine.programs import advance_stage_jit, begin_run_jit, enter_stage_jit, inspect_state_jit
 from ..errors import PhasescopeError

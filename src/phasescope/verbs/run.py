@@ -17,7 +17,8 @@ import numpy as np
 import xarray as xr
 
 from ..engine.calls import horizon, total_work
-from ..engine.loop import Chunk, Job, Position, execute
+from ..engine.job import Chunk, Job, Position
+from ..engine.loop import execute
 from ..errors import PlanError, SpecError, StoreError
 from ..identity import Fingerprint, Unidentified, fingerprint
 from ..identity.provenance import decisive, differences, provenance

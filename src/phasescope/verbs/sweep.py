@@ -21,7 +21,7 @@ import numpy as np
 import xarray as xr
 
 from ..discovery import installed
-from ..engine.loop import Job
+from ..engine.job import Job
 from ..engine.precision import exact_numbers
 from ..errors import PlanError, SpecError
 from ..identity.provenance import PRNG

@@ -6,7 +6,8 @@ import pytest
 from jax import lax
 from jax import numpy as jnp
 
-from phasescope.engine.loop import Job, execute
+from phasescope.engine.job import Job
+from phasescope.engine.loop import execute
 from phasescope.plan.dynamics import State
 from phasescope.studies.regular_language import data, packed, reduction, training
 from phasescope.studies.regular_language.spec import Spec

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import phasescope as ps
-from phasescope.engine.loop import Job, Position, execute
+from phasescope.engine.job import Job, Position
+from phasescope.engine.loop import execute
 from phasescope.errors import SpecError
 from phasescope.studies.state_tracking import network, rollout, study
 from phasescope.studies.state_tracking.decoder_observables import chains_to_test, lengths_of, order
