@@ -57,13 +57,14 @@ def same_path(table: Table, section: str) -> None:
     import torch
     import torch_lazy_to_rich as loop
 
-    from phasescope.studies.lazy_to_rich import data, gradient, model
+    from phasescope.studies.lazy_to_rich import data
+    from phasescope.studies.lazy_to_rich.model import definition, gradient
     from phasescope.studies.lazy_to_rich.spec import Spec
 
     theirs, slopes, first = loop.start(0.3, torch.float64), 0.0, 0.3
     with jax.enable_x64(True):
         spec = Spec(sigma=first)
-        ours, update = model.start(spec), jax.jit(lambda w, x: gradient.gradient(w, x, spec))
+        ours, update = definition.start(spec), jax.jit(lambda w, x: gradient.gradient(w, x, spec))
         for i in range(60):
             x = data.draw(jr.key(i), "gaussian", LENGTH, BATCH)
             batch, slope = torch.tensor(jax.device_get(x).T).double(), update(ours, x)
@@ -84,7 +85,7 @@ def same_path(table: Table, section: str) -> None:
 
 def flow(table: Table, quick: bool) -> None:
     """The sampling-free flow against the descent it replaces."""
-    from phasescope.studies.lazy_to_rich import tables
+    from phasescope.studies.lazy_to_rich.kernels import tabulated
 
     table.title("exact_flow to t = 10^4 against 10^5 eager steps of descent (B = 1000)")
     steps, loops = loop_steps(quick)
@@ -95,7 +96,7 @@ def flow(table: Table, quick: bool) -> None:
     lanes = lambda: execute(job_of("exact_flow", at, {"alpha": alphas}, horizon=1e4))
 
     def anew():
-        tables.tabulate.cache_clear()
+        tabulated.tabulate.cache_clear()
         one()
 
     anew(), lanes()  # compiled

@@ -12,16 +12,16 @@ from scipy.integrate import solve_ivp
 
 from phasescope.claims.requests import Request, Runs, Sized, Sweeps
 from phasescope.studies.lazy_to_rich import study
-from phasescope.studies.lazy_to_rich.claims import requests as ask
-from phasescope.studies.lazy_to_rich.kernels import boolean
-from phasescope.studies.lazy_to_rich.quadrature import kernel as softmax
+from phasescope.studies.lazy_to_rich.claims import evidence
+from phasescope.studies.lazy_to_rich.kernels.analytic import boolean
+from phasescope.studies.lazy_to_rich.kernels.quadrature import kernel as softmax
 from phasescope.studies.lazy_to_rich.spec import Spec
 from phasescope.verbs.evidence import Evidence
 
 FLOWS = ("exact_flow", "mean_field_flow", "paper_flow")
 
 
-def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
+def stand_in(request: Request, gathered: Evidence) -> xr.Dataset:
     """The evidence asked for, or something cheaper of the same kind."""
     if isinstance(request, Sized):
         request = request.small
@@ -33,9 +33,9 @@ def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
             return _labelled(_flow(name, spec, np.array(request.at)), name, spec)
         if name == "high_dimensional":
             return _labelled(_matrix(request, spec), name, spec)
-        if name == "online_sgd" and request is not ask.unbalanced_steps:
+        if name == "online_sgd" and request is not evidence.unbalanced_steps:
             return _labelled(_descent(request, spec), name, spec)
-    return evidence.get(request)[0]
+    return gathered.get(request)[0]
 
 
 def _labelled(ds: xr.Dataset, arm: str, spec: Spec) -> xr.Dataset:

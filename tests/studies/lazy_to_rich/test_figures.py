@@ -5,8 +5,7 @@ import pytest
 
 from phasescope.claims.requests import Sized, Sweeps
 from phasescope.studies.lazy_to_rich import study
-from phasescope.studies.lazy_to_rich.claims import claims
-from phasescope.studies.lazy_to_rich.claims import requests as ask
+from phasescope.studies.lazy_to_rich.claims import claims, evidence
 from phasescope.studies.lazy_to_rich.phases import phase_times
 from phasescope.verbs.evidence import Evidence
 
@@ -19,12 +18,13 @@ FIGURES = {figure.id: figure for figure in study.figures}
 @pytest.fixture(scope="module")
 def get():
     """A request's dataset, or a cheaper one; each is made once for all tests."""
-    evidence, known = Evidence(study, kept()), {}
+    gathered = Evidence(study, kept())
+    known = {}
 
     def found(request):
         if request not in known:
-            diagram = isinstance(request, Sweeps) and request in (ask.diagram_true, ask.diagram_paper)
-            known[request] = grid(request, 3) if diagram else stand_in(request, evidence)
+            diagram = isinstance(request, Sweeps) and request in (evidence.diagram_true, evidence.diagram_paper)
+            known[request] = grid(request, 3) if diagram else stand_in(request, gathered)
         return known[request]
 
     return found
@@ -68,14 +68,14 @@ def test_a_figure_of_stage_two_shows_losses_and_parameters_with_the_flow_upon_ea
 def test_the_four_phases_of_figure_1_are_shaded_where_the_flow_has_them(get, canvas):
     axes = canvas("figure_1").axes[1]
     edges = sorted(patch.get_x() for patch in axes.patches)
-    times = phase_times(get(ask.true))
+    times = phase_times(get(evidence.true))
     np.testing.assert_allclose(edges[1:], [float(times[name]) for name in ("T_I", "T_II", "T_III")])
     assert [text.get_text() for text in axes.texts] == ["I", "II", "III", "IV"]
 
 
 def test_figure_1_draws_the_loss_that_was_measured(get, canvas):
     line = canvas("figure_1").axes[0].lines[0]
-    np.testing.assert_array_equal(line.get_ydata(), get(ask.figure_1).loss)
+    np.testing.assert_array_equal(line.get_ydata(), get(evidence.figure_1).loss)
 
 
 def test_figure_4_counts_updates(get, canvas):
@@ -109,4 +109,6 @@ def test_figures_share_their_runs_with_the_claims():
 
 
 def test_the_long_runs_have_a_small_version():
-    assert all(isinstance(request, Sized) for request in (ask.figure_1, ask.figure_3, ask.matrix_adam_sampled))
+    assert all(
+        isinstance(request, Sized) for request in (evidence.figure_1, evidence.figure_3, evidence.matrix_adam_sampled)
+    )

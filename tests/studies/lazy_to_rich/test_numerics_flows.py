@@ -9,9 +9,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import phasescope as ps
-from phasescope.errors import SpecError
-from phasescope.studies.lazy_to_rich import four_gram, quadrature, tables, theory
-from phasescope.studies.lazy_to_rich.model import Held, Weights, start
+from phasescope.studies.lazy_to_rich import theory
+from phasescope.studies.lazy_to_rich.kernels import quadrature, tabulated
+from phasescope.studies.lazy_to_rich.model import four_gram
+from phasescope.studies.lazy_to_rich.model.definition import Held, Weights, start
 from phasescope.studies.lazy_to_rich.phases import phase_times
 from phasescope.studies.lazy_to_rich.spec import Spec
 
@@ -53,7 +54,7 @@ def test_a_flow_agrees_with_scipy(arm, kappa):
 def test_heads_at_their_own_pace_take_the_path_of_one_system():
     """By one explicit solver of high order for all five scalars, and by LSODA on the same field."""
     spec, times = Spec(), np.array([1.0, 10.0, 100.0, 1000.0])
-    table = jax.tree.map(jnp.asarray, tables.tabulate(spec.w_star, spec.keys, spec.tokens))
+    table = jax.tree.map(jnp.asarray, tabulated.tabulate(spec.w_star, spec.keys, spec.tokens))
     field = lambda held: theory.velocity(held, spec, theory.softmax)
     whole = ps.flow(field, rtol=1e-11, atol=1e-15, where=lambda held: held.weights)
     ahead = jax.jit(lambda state, span: whole.advance(state, *span, jax.random.key(0)))
@@ -177,19 +178,19 @@ def test_head_1_behind_a_frozen_first_layer_agrees_with_scipy():
     ],
 )
 def test_bad_input_is_an_error_in_words(arm, changes, words):
-    with pytest.raises(SpecError, match=words):
+    with pytest.raises(ps.SpecError, match=words):
         ps.run("lazy_to_rich", arm, **changes, **RUN)
 
 
 def test_bad_lanes_are_an_error_too():
-    with pytest.raises(SpecError, match="4 w_star"):
+    with pytest.raises(ps.SpecError, match="4 w_star"):
         ps.sweep("lazy_to_rich", "paper_flow", w_star=[0.49, 0.72], **RUN)
 
 
 @pytest.mark.parametrize(("kernel", "w_star"), [("exponential", 0.71), ("mean_field", 0.85)])
 def test_a_closed_form_beyond_its_range_is_an_error(kernel, w_star):
-    with pytest.raises(SpecError, match="w_star"):
-        tables.curves(kernel, (0.1,), w_star=w_star)
+    with pytest.raises(ps.SpecError, match="w_star"):
+        tabulated.curves(kernel, (0.1,), w_star=w_star)
 
 
 @pytest.fixture(scope="module")

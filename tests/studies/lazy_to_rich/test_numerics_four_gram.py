@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from phasescope.studies.lazy_to_rich import four_gram, model
+from phasescope.studies.lazy_to_rich.model import definition, four_gram
 from phasescope.studies.lazy_to_rich.spec import Spec
 
 
@@ -22,8 +22,8 @@ def test_the_sums_have_all_their_digits(N, p):
 def test_coefficients_are_what_the_model_reads(p_tilde):
     """Head 1 is linear: its response to one token at a time."""
     spec = Spec(length=9, p_tilde=p_tilde)
-    weights = model.Weights(*(jnp.asarray(x) for x in (0.3, 0.6, 0.1, 0.2, 0.5)))
-    response = [model.outputs(weights, jnp.eye(9)[i], spec)[0] for i in range(7)]
+    weights = definition.Weights(*(jnp.asarray(x) for x in (0.3, 0.6, 0.1, 0.2, 0.5)))
+    response = [definition.outputs(weights, jnp.eye(9)[i], spec)[0] for i in range(7)]
     assert 0.6 * four_gram.coefficients(p_tilde, 0.3, 9) == pytest.approx(np.array(response), abs=1e-16)
 
 

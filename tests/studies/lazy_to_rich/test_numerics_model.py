@@ -6,8 +6,10 @@ import jax.random as jr
 import numpy as np
 import pytest
 
-from phasescope.studies.lazy_to_rich import data, gradient, model, quadrature
-from phasescope.studies.lazy_to_rich.model import Weights
+from phasescope.studies.lazy_to_rich import data
+from phasescope.studies.lazy_to_rich.kernels import quadrature
+from phasescope.studies.lazy_to_rich.model import definition, gradient
+from phasescope.studies.lazy_to_rich.model.definition import Weights
 from phasescope.studies.lazy_to_rich.spec import Spec
 
 SETTINGS = {
@@ -32,7 +34,7 @@ def batch_of(spec, sequences=300):
 def test_the_gradient_is_that_of_the_definition(name, weights):
     spec = SETTINGS[name]
     batch = batch_of(spec)
-    expected = jax.grad(model.loss)(weights, batch.T, spec)
+    expected = jax.grad(definition.loss)(weights, batch.T, spec)
     found = gradient.gradient(weights, batch, spec)
     np.testing.assert_allclose(found[:5], expected[:5], rtol=1e-12, atol=1e-16)
 
@@ -42,14 +44,14 @@ def test_the_losses_are_those_of_the_definition(name, weights):
     spec = SETTINGS[name]
     batch = batch_of(spec)
     np.testing.assert_allclose(
-        gradient.losses(weights, batch, spec), model.losses(weights, batch.T, spec), rtol=1e-12, atol=1e-17
+        gradient.losses(weights, batch, spec), definition.losses(weights, batch.T, spec), rtol=1e-12, atol=1e-17
     )
 
 
 def test_joint_training_differentiates_the_first_layer_too(weights):
     spec, weights = Spec(length=8), weights._replace(p_tilde=jnp.asarray(0.3))
     batch = batch_of(spec)
-    loss = lambda p_tilde: model.loss(weights._replace(p_tilde=p_tilde), batch.T, spec)
+    loss = lambda p_tilde: definition.loss(weights._replace(p_tilde=p_tilde), batch.T, spec)
     difference = (loss(0.3 + 1e-5) - loss(0.3 - 1e-5)) / 2e-5
     found = jax.grad(lambda w: gradient.losses(w, batch, spec).sum())(weights)
     assert found.p_tilde == pytest.approx(float(difference), rel=1e-8)
@@ -72,8 +74,8 @@ def test_the_definition_in_plain_loops(weights):
     b = {s: np.exp(0.49**2 * x[L] * x[s - 1]) for s in range(2, L)}
     target = [0.5 * x[L - 2], 0.5 * sum(b[s] * x[s] for s in b) / sum(b.values())]
     spec, tokens = Spec(length=L, p_tilde=p_tilde), jnp.array(list(x.values()))
-    np.testing.assert_allclose(model.outputs(weights, tokens, spec), outputs, rtol=1e-14)
-    np.testing.assert_allclose(model.target(tokens, spec), target, rtol=1e-14)
+    np.testing.assert_allclose(definition.outputs(weights, tokens, spec), outputs, rtol=1e-14)
+    np.testing.assert_allclose(definition.target(tokens, spec), target, rtol=1e-14)
 
 
 def test_sampling_estimates_the_exact_loss(weights):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import roots_hermitenorm
 
-from phasescope.errors import SpecError
-from phasescope.studies.lazy_to_rich.quadrature import Grid, kernel
+import phasescope as ps
+from phasescope.studies.lazy_to_rich.kernels.quadrature import Grid, kernel
 
 
 def output(c, keys, values, query):
@@ -84,5 +84,5 @@ def test_the_kernel_is_symmetric():
 
 @pytest.mark.parametrize(("c", "N", "words"), [(3.5, 38, "0 <= c <= 3"), (-0.1, 38, "0 <= c"), (0.2, 1, "2 keys")])
 def test_outside_its_range_the_kernel_is_an_error(c, N, words):
-    with pytest.raises(SpecError, match=words):
+    with pytest.raises(ps.SpecError, match=words):
         kernel(c, 0.2, N)

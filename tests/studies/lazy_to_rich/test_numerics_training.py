@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import phasescope as ps
-from phasescope.studies.lazy_to_rich import matrix
+from phasescope.studies.lazy_to_rich.model import matrix
 from phasescope.studies.lazy_to_rich.spec import Spec
 
 RUN = {"store": False, "progress": False}

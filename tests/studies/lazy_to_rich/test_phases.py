@@ -7,7 +7,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq, minimize_scalar
 
 from phasescope.analysis.verdict import Outcome
-from phasescope.studies.lazy_to_rich.events import ROUGH, first_time, value_at
+from phasescope.studies.lazy_to_rich.event_times import ROUGH, first_time, value_at
 from phasescope.studies.lazy_to_rich.phases import phase_times, ran_to_the_end
 
 N, TARGET, SIGMA, HALF = 38, 0.49**2, 0.01, 0.5  # Figure 1: g* = h* = 1/2
@@ -67,11 +67,11 @@ class Reference:
 def both(request):
     from phasescope.claims.requests import Runs
     from phasescope.studies.lazy_to_rich import study
-    from phasescope.studies.lazy_to_rich.claims import requests as ask
+    from phasescope.studies.lazy_to_rich.claims import evidence
     from phasescope.verbs.evidence import Evidence
     from phasescope.verbs.run import lab
 
-    asked: Runs = {"paper_flow": ask.paper, "mean_field_flow": ask.limit}[request.param]
+    asked: Runs = {"paper_flow": evidence.paper, "mean_field_flow": evidence.limit}[request.param]
     return Evidence(study, lab(False, progress=False)).get(asked)[0], Reference(request.param)
 
 

@@ -7,9 +7,10 @@ from jaxtyping import Array, Float
 
 import phasescope as ps
 
-from . import four_gram, kernels
-from .kernels import Kernels
-from .model import Weights
+from .kernels import analytic
+from .kernels.analytic import Kernels
+from .model import four_gram
+from .model.definition import Weights
 from .spec import Spec
 
 field = ps.field
@@ -65,7 +66,7 @@ def see(
     c, u_tilde = w_k * w_q, spec.u_tilde if p_tilde is None else jnp.exp(-p_tilde)
     if losses is None:
         assert values is not None
-        losses = jnp.stack([loss_of_4_gram(weights, spec), kernels.loss(values, h, spec.h_star)])
+        losses = jnp.stack([loss_of_4_gram(weights, spec), analytic.loss(values, h, spec.h_star)])
     u = jnp.exp(-p)
     v, below, above = u * spec.g_star + spec.g_star - g, c - spec.c_star, h - spec.h_star
     rates = {}

@@ -14,7 +14,7 @@ import xarray as xr
 
 import phasescope as ps
 
-from .events import ROUGH, SMOOTH, first_time, value_at
+from .event_times import ROUGH, SMOOTH, first_time, value_at
 from .spec import Spec
 
 SAMPLED = ("online_sgd", "high_dimensional")

@@ -10,8 +10,6 @@ import jax.numpy as jnp
 
 import phasescope as ps
 
-from ...errors import SpecError
-
 
 class Spec(ps.Spec):
     """Defaults are Figure 1's. Fields that only some arms read say so."""
@@ -60,7 +58,7 @@ class Spec(ps.Spec):
         if self.p_tilde == math.inf:  # one spelling: a sharp first layer has closed forms of its own
             object.__setattr__(self, "p_tilde", None)
         if self.joint and self.p_tilde is not None:
-            raise SpecError(f"joint=True trains the first layer: leave p_tilde alone, got p_tilde={self.p_tilde}.")
+            raise ps.SpecError(f"joint=True trains the first layer: leave p_tilde alone, got p_tilde={self.p_tilde}.")
 
     @property
     def keys(self) -> Any:

@@ -1,12 +1,12 @@
 r"""Arms of theory: population gradient flows, each with one description of the induction head.
 
-With $c = w_K w_Q$ and the kernels $S, X$ of kernels.py the flow of head 2 is
+With $c = w_K w_Q$ and the kernels $S, X$ of kernels/ the flow of head 2 is
 
 $$\dot h = h^\star X(c) - h S(c), \qquad \dot w_K = \kappa\, w_Q\,(hh^\star X' - \tfrac12h^2S'), \quad
 \dot w_Q = \kappa\, w_K\,(hh^\star X' - \tfrac12h^2S'),$$
 
 $\kappa = 1$ for two weights, which is the model; $\kappa = 2$ for one weight $w$ with $c = w^2$, which is the paper's ODE. Head 1
-is four_gram.py's. `time` is $t$, the number of steps of descent times their size.
+is model/four_gram.py's. `time` is $t$, the number of steps of descent times their size.
 """
 
 from __future__ import annotations
@@ -21,15 +21,14 @@ from jaxtyping import Array, Float
 
 import phasescope as ps
 
-from ...errors import SpecError
-from ...plan.plan import Schedule
-from . import four_gram, kernels, tables
-from .kernels import Kernels
-from .model import Held, Weights, start
+from .independent_flows import IndependentFlows
+from .kernels import analytic, tabulated
+from .kernels.analytic import Kernels
+from .kernels.tabulated import Table
+from .model import four_gram
+from .model.definition import Held, Weights, start
 from .observables import see, see_first_layer
-from .pacing import side_by_side
 from .spec import FLOW, MODEL, Spec
-from .tables import Table
 
 RECORDS = 480
 RTOL, ATOL = 1e-10, 1e-14
@@ -42,7 +41,7 @@ def exact_flow(spec: Spec) -> ps.Plan:
     """Gradient flow of the true softmax model at any length, without sampling; time is t."""
     _sharp_first_layer(spec, "exact_flow", "mean_field_flow")
     check_table(spec, "exact_flow")
-    table = lambda: tables.tabulated(spec.w_star, spec.keys, spec.tokens)
+    table = lambda: tabulated.tabulated(spec.w_star, spec.keys, spec.tokens)
     return _second_layer(spec, softmax, table)
 
 
@@ -60,7 +59,7 @@ def mean_field_flow(spec: Spec) -> ps.Plan:
 def paper_flow(spec: Spec) -> ps.Plan:
     """The printed ODE: an exponential instead of the softmax, one weight instead of two; time is t."""
     if spec.tokens == "boolean":
-        raise SpecError("paper_flow is for gaussian tokens; exact_flow and mean_field_flow know boolean ones.")
+        raise ps.SpecError("paper_flow is for gaussian tokens; exact_flow and mean_field_flow know boolean ones.")
     _sharp_first_layer(spec, "paper_flow", "mean_field_flow")
     _below("4 w_star^4", 4 * spec.w_star**4, 1.0, "the exponential form", "use exact_flow")
     return _second_layer(spec, exponential, kappa=2.0)
@@ -70,7 +69,7 @@ def paper_flow(spec: Spec) -> ps.Plan:
 def joint_flow(spec: Spec) -> ps.Plan:
     """Both layers trained together, the induction head by its mean field; time is t."""
     if spec.tokens == "boolean" or spec.p_tilde is not None:
-        raise SpecError("joint_flow trains the first layer, on gaussian tokens: leave p_tilde and tokens alone.")
+        raise ps.SpecError("joint_flow trains the first layer, on gaussian tokens: leave p_tilde and tokens alone.")
     _below("2 w_star^4", 2 * spec.w_star**4, 1.0, "joint_flow", "choose a smaller w_star")
     downhill = lambda w: jax.tree.map(jnp.negative, jax.grad(lambda w: jnp.sum(joint_losses(w, spec)))(w))
     return ps.Plan(
@@ -96,20 +95,20 @@ def stage_one(spec: Spec) -> ps.Plan:
 def softmax(held: Held, spec: Spec) -> Kernels:
     """The true model."""
     assert held.table is not None
-    return tables.evaluate(held.table, held.weights.w_k * held.weights.w_q)
+    return tabulated.evaluate(held.table, held.weights.w_k * held.weights.w_q)
 
 
 def many_keys(held: Held, spec: Spec) -> Kernels:
     """The mean field."""
     c = held.weights.w_k * held.weights.w_q
     if spec.tokens == "boolean":
-        return kernels.boolean_mean_field(c, spec.c_star, spec.keys)
-    return kernels.mean_field(c, spec.c_star, spec.keys, spec.u_tilde)
+        return analytic.boolean_mean_field(c, spec.c_star, spec.keys)
+    return analytic.mean_field(c, spec.c_star, spec.keys, spec.u_tilde)
 
 
 def exponential(held: Held, spec: Spec) -> Kernels:
     """The paper's simplification."""
-    return kernels.exponential(held.weights.w_k * held.weights.w_q, spec.c_star, spec.keys)
+    return analytic.exponential(held.weights.w_k * held.weights.w_q, spec.c_star, spec.keys)
 
 
 def velocity(held: Held, spec: Spec, describe: Description, kappa=1.0) -> Weights:
@@ -131,21 +130,21 @@ def head_1_velocity(p: Array, g: Array, spec: Spec) -> tuple[Array, Array]:
 def head_2_velocity(held: Held, spec: Spec, describe: Description, kappa=1.0) -> tuple[Array, Array, Array]:
     """The flow of head 2."""
     values, (_, _, w_k, w_q, h, _) = describe(held, spec), held.weights
-    push = kappa * kernels.drive(values, h, spec.h_star)
+    push = kappa * analytic.drive(values, h, spec.h_star)
     return w_q * push, w_k * push, spec.h_star * values.X - h * values.S
 
 
 def joint_kernels(weights: Weights, spec: Spec) -> Kernels:
     """The mean field behind a first layer that is trained."""
     assert weights.p_tilde is not None
-    return kernels.mean_field(weights.w_k * weights.w_q, spec.c_star, spec.keys, jnp.exp(-weights.p_tilde))
+    return analytic.mean_field(weights.w_k * weights.w_q, spec.c_star, spec.keys, jnp.exp(-weights.p_tilde))
 
 
 def joint_losses(weights: Weights, spec: Spec) -> Float[Array, "2"]:
     """Both losses as functions of all six scalars."""
     assert weights.p_tilde is not None
     four = four_gram.blurred_loss(weights.p_tilde, weights.p, weights.g, spec.g_star, spec.length)
-    return jnp.stack([four, kernels.loss(joint_kernels(weights, spec), weights.h, spec.h_star)])
+    return jnp.stack([four, analytic.loss(joint_kernels(weights, spec), weights.h, spec.h_star)])
 
 
 def _second_layer(
@@ -161,7 +160,7 @@ def _second_layer(
         lambda held: head_2_velocity(held, spec, describe, kappa),
         rtol=RTOL, atol=ATOL, where=lambda held: held.weights[2:5],
     )  # fmt: skip
-    follow = side_by_side((head_1, head_2))
+    follow = IndependentFlows((head_1, head_2))
     return ps.Plan(
         init=lambda key: Held(start(spec), table() if table else None),
         stages=(ps.Stage("stage II", follow, _times(spec)),),
@@ -173,23 +172,23 @@ def _second_layer(
 
 def check_table(spec: Spec, who: str) -> None:
     """The kernels' table must cover the target and the start."""
-    _below("w_star", spec.w_star, tables.LARGEST_W * (1 + 1e-12), who, "use mean_field_flow or a smaller w_star")
+    _below("w_star", spec.w_star, tabulated.LARGEST_W * (1 + 1e-12), who, "use mean_field_flow or a smaller w_star")
     _below(
         "the first w_k w_q",
         spec.sigma**2 * spec.imbalance,
-        tables.REACH * spec.c_star,
+        tabulated.REACH * spec.c_star,
         who,
         "start with smaller weights",
     )
 
 
-def _times(spec: Spec) -> Schedule:
+def _times(spec: Spec) -> ps.Schedule:
     return ps.log_times(spec.horizon, RECORDS, first=0.05)
 
 
 def _sharp_first_layer(spec: Spec, who: str, instead: str) -> None:
     if spec.p_tilde is not None:
-        raise SpecError(f"{who} needs an infinite p_tilde, got p_tilde={spec.p_tilde}: use {instead}.")
+        raise ps.SpecError(f"{who} needs an infinite p_tilde, got p_tilde={spec.p_tilde}: use {instead}.")
 
 
 def _below(what: str, value: Any, bound: Any, who: str, advice: str) -> None:
@@ -197,4 +196,4 @@ def _below(what: str, value: Any, bound: Any, who: str, advice: str) -> None:
     if isinstance(value, jax.Array) or isinstance(bound, jax.Array):
         return
     if not value < bound:
-        raise SpecError(f"{who} needs {what} below {bound:g}, got {value:.6g}: {advice}.")
+        raise ps.SpecError(f"{who} needs {what} below {bound:g}, got {value:.6g}: {advice}.")

@@ -10,10 +10,10 @@ from jaxtyping import Array, Float
 
 import phasescope as ps
 
-from ...errors import SpecError
-from . import four_gram, gradient, matrix, tables
 from .data import draw
-from .model import Held, Weights, start
+from .kernels import tabulated
+from .model import four_gram, gradient, matrix
+from .model.definition import Held, Weights, start
 from .observables import MatrixObserved, Observed, loss_of_4_gram, see
 from .spec import DESCENT, MATRIX, Spec
 from .theory import check_table, softmax
@@ -29,7 +29,7 @@ def online_sgd(spec: Spec) -> ps.Plan:
     if exact:
         check_table(spec, "online_sgd")
     elif spec.index_range == "L-2" and (spec.joint or spec.p_tilde is not None):
-        raise SpecError('index_range="L-2" is for a sharp first layer: leave joint and p_tilde alone.')
+        raise ps.SpecError('index_range="L-2" is for a sharp first layer: leave joint and p_tilde alone.')
 
     def step(held: Held, t: Array, key: Array) -> Held:
         batch = draw(key, spec.tokens, spec.length, spec.batch)
@@ -46,7 +46,7 @@ def online_sgd(spec: Spec) -> ps.Plan:
 
     return ps.Plan(
         init=lambda key: Held(
-            start(spec, spec.joint), tables.tabulated(spec.w_star, spec.keys, spec.tokens) if exact else None
+            start(spec, spec.joint), tabulated.tabulated(spec.w_star, spec.keys, spec.tokens) if exact else None
         ),
         stages=(ps.Stage("stage II", ps.iterate(step), ps.log_times(spec.steps, RECORDS), unit=spec.eta),),
         measure=measure,
@@ -58,7 +58,7 @@ def high_dimensional(spec: Spec) -> ps.Plan:
     """Descent or Adam with tokens of many dimensions, on samples or in closed form; time is eta times steps."""
     optimiser = optax.adam(spec.eta) if spec.optimiser == "adam" else optax.sgd(spec.eta)
     if spec.tokens == "boolean" or spec.p_tilde is not None or spec.index_range == "L-2" or spec.joint:
-        raise SpecError("high_dimensional is for gaussian tokens behind a sharp first layer, with all keys.")
+        raise ps.SpecError("high_dimensional is for gaussian tokens behind a sharp first layer, with all keys.")
     if spec.sampled:
         judges = lambda: matrix.draw(jr.key(JUDGES), 4096, spec)
         learn = ps.descent(

@@ -9,9 +9,9 @@ from scipy.optimize import brentq
 import phasescope as ps
 from phasescope import Outcome, beyond, claim, published, theory
 
-from ..rates import pull, spectrum
+from ..closed_forms import pull, spectrum
+from ..kernels.tabulated import curves
 from ..spec import default
-from ..tables import curves
 
 SEED, SEQUENCES = 0, 1_000_000
 C_STAR = default.c_star

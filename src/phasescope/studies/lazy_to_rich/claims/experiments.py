@@ -8,9 +8,9 @@ import xarray as xr
 import phasescope as ps
 from phasescope import Outcome, beyond, claim, published
 
-from ..events import ROUGH, SMOOTH, value_at
+from ..event_times import ROUGH, SMOOTH, value_at
 from ..phases import falls_to, keys, logarithm, phase_times, ran_to_the_end, spec_of
-from . import requests as ask
+from . import evidence
 from .induction import once_learned
 
 SETTLED = 100.0  # before, one batch can move the escape of the 4-gram from its start by a good part of a unit of time
@@ -38,7 +38,7 @@ def overlays(run: xr.Dataset, flow: xr.Dataset, names: tuple[str, ...]) -> ps.Ve
     )
 
 
-@claim("Figure 1", published(ask.figure_1, ask.true), id="C-F1")
+@claim("Figure 1", published(evidence.figure_1, evidence.true), id="C-F1")
 def figure_1_is_the_exact_flow(run, flow):
     """Stochastic descent of Figure 1, given a sharp first layer, stays on the exact population flow from t = 100 on: w within
     1 %, p, g and h within 0.005, phase times within 2 %."""
@@ -48,13 +48,13 @@ def figure_1_is_the_exact_flow(run, flow):
 @claim(
     "Figure 1 against the printed equations",
     published(
-        ask.figure_1,
-        ask.paper,
+        evidence.figure_1,
+        evidence.paper,
         expect=Outcome.FAILS,
         because="the printed equations are 2.4 times too fast: 2 from differentiating in one weight instead of two, the rest "
         "from exp / (L - 2) in place of the softmax",
     ),
-    beyond(ask.figure_1, ask.limit),
+    beyond(evidence.figure_1, evidence.limit),
     id="C-F1-paper",
 )
 def figure_1_follows_the_printed_equations(run, flow):
@@ -62,13 +62,13 @@ def figure_1_follows_the_printed_equations(run, flow):
     return ps.agree(phase_times(flow).T_III, phase_times(run).T_III, rtol=0.05, what="T_III") & ran_to_the_end(run)
 
 
-@claim("Figure 3", published(ask.figure_3, ask.true_boolean), id="C-F3")
+@claim("Figure 3", published(evidence.figure_3, evidence.true_boolean), id="C-F3")
 def figure_3_is_the_exact_flow(run, flow):
     """With Boolean tokens, descent stays as close to the exact flow of the Boolean model."""
     return overlays(run, flow, ("T_I", "T_half_w", "T_II", "T_50", "T_III"))
 
 
-@claim("Figure 3: extremely similar", published(ask.true_boolean, ask.true), id="C-F3-similar")
+@claim("Figure 3: extremely similar", published(evidence.true_boolean, evidence.true), id="C-F3-similar")
 def boolean_tokens_change_little(boolean, gaussian):
     """Boolean tokens shift the phase times by at most 7 %: T_II, T_50, T_III are 869, 2310, 3378 against 891, 2301, 3181."""
     ours, theirs = phase_times(boolean), phase_times(gaussian)
@@ -81,7 +81,7 @@ def boolean_tokens_change_little(boolean, gaussian):
     )
 
 
-@claim("Figure 4, gradient descent", published(ask.matrix_gd), id="C-F4-gd")
+@claim("Figure 4, gradient descent", published(evidence.matrix_gd), id="C-F4-gd")
 def gradient_descent_is_stuck_in_many_dimensions(run):
     """In D dimensions gradient descent learns the 4-gram and the value h, then stays on the plateau: the loss of the
     induction head at the end is within 1 % of that at t = 10 N, and the bilinear form has not been learned at all."""
@@ -100,7 +100,7 @@ def passes(run: xr.Dataset, name: str) -> xr.DataArray:
     return falls_to(run, name, 1e-3) / spec_of(run).eta
 
 
-@claim("Figure 4, Adam escapes", published(ask.matrix_adam), id="C-F4-adam")
+@claim("Figure 4, Adam escapes", published(evidence.matrix_adam), id="C-F4-adam")
 def adam_learns_the_induction_head(run):
     """Adam learns the induction head to a thousandth of its loss, before update 2100."""
     return (
@@ -113,7 +113,7 @@ def adam_learns_the_induction_head(run):
 @claim(
     "Figure 4, Adam: 4-gram first",
     published(
-        ask.matrix_adam,
+        evidence.matrix_adam,
         expect=Outcome.FAILS,
         because="Adam moves every weight at the same speed, so the quadratic weights are no slower: when the induction head is "
         "at a thousandth, the 4-gram is at 13 %. Neither reading of the target nor D = 100 changes it",
@@ -142,7 +142,7 @@ def plateaus(run: xr.Dataset) -> int:
 @claim(
     "Figure 4, Adam: multiple plateaus",
     published(
-        ask.matrix_adam,
+        evidence.matrix_adam,
         expect=Outcome.FAILS,
         because="none in the closed form (D = 20, and D = 100 at full size), in samples, in either reading of the target; not "
         "settled for samples of the paper's own size (D = 100, batches of 1000)",
@@ -162,7 +162,7 @@ def adam_passes_several_plateaus(run):
     )
 
 
-@claim("Section 3.1 with Stage I as stated", published(ask.blurred), id="F1-pt")
+@claim("Section 3.1 with Stage I as stated", published(evidence.blurred), id="F1-pt")
 def a_blurred_first_layer_leaves_a_floor(run):
     """With the slope 0.9404 that Stage I reaches, the 4-gram's loss stops at exp(-2 p) of its start: 0.01906, 15 %."""
     slope = spec_of(run).p_tilde or 0.0
@@ -176,7 +176,7 @@ def a_blurred_first_layer_leaves_a_floor(run):
     )
 
 
-@claim("(6), the printed index range", published(ask.printed_range), id="F1-idx")
+@claim("(6), the printed index range", published(evidence.printed_range), id="F1-idx")
 def the_printed_index_range_leaves_floors(run):
     """With s <= L - 2, as (6) prints, head 1 does not see the token it must copy, and its loss stays where it was; the
     induction head's stops at h*^2 (1 - 2 c*^2)^(-1/2) / (2 N^2), 45 % of the plateau, so that T_III never comes."""

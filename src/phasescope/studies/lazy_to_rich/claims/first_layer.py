@@ -8,9 +8,9 @@ import xarray as xr
 import phasescope as ps
 from phasescope import Outcome, beyond, claim, published, theory
 
-from .. import four_gram
+from ..model import four_gram
 from ..phases import ran_to_the_end, spec_of
-from . import requests as ask
+from . import evidence
 
 
 def logarithmic_law(run: xr.Dataset) -> xr.DataArray:
@@ -20,7 +20,7 @@ def logarithmic_law(run: xr.Dataset) -> xr.DataArray:
     return np.exp(run.first_slope) / (spec.sigma * spec.g_star * float(share) * run.time)
 
 
-@claim("Lemma 2", theory(ask.stage_one_long, ask.stage_one_long_zero), id="C-L2")
+@claim("Lemma 2", theory(evidence.stage_one_long, evidence.stage_one_long_zero), id="C-L2")
 def the_first_layer_sharpens_without_end(*runs):
     """Trained alone, the slope of the first layer grows without bound, like ln t: e^p / (g g* pi_{L-1} t) tends to 1."""
     return ps.all_of(
@@ -36,14 +36,14 @@ def the_first_layer_sharpens_without_end(*runs):
 @claim(
     "Section 3.1: p = infinity in Stage II",
     published(
-        ask.stage_one_published_zero,
-        ask.stage_one_published,
+        evidence.stage_one_published_zero,
+        evidence.stage_one_published,
         expect=Outcome.FAILS,
         because="growth is logarithmic: 100,000 steps end at a slope of 0.84 (p = 0) or 0.94 (p = sigma), and a frozen "
         "first layer leaves 15 to 19 % of the 4-gram loss",
     ),
-    theory(ask.stage_one_long_zero, ask.stage_one_long),
-    beyond(ask.joint),
+    theory(evidence.stage_one_long_zero, evidence.stage_one_long),
+    beyond(evidence.joint),
     id="C-L2-end",
 )
 def stage_one_prepares_the_four_gram(*runs):
@@ -58,7 +58,9 @@ def stage_one_prepares_the_four_gram(*runs):
 
 
 @claim(
-    "Appendix C.2, slopes in the text", published(ask.stage_one_published_zero, ask.stage_one_published), id="C-L2-100k"
+    "Appendix C.2, slopes in the text",
+    published(evidence.stage_one_published_zero, evidence.stage_one_published),
+    id="C-L2-100k",
 )
 def stage_one_ends_below_one(zero, sigma):
     """After the stated 100,000 steps of size 0.1 the slope is 0.836 from p = 0 and 0.940 from p = sigma."""

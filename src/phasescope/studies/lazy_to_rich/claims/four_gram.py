@@ -8,9 +8,9 @@ import xarray as xr
 import phasescope as ps
 from phasescope import Outcome, claim, published, theory
 
-from .. import four_gram
+from ..model import four_gram
 from ..phases import falls, falls_to, g_star, keys, number, ran_to_the_end, reaches
-from . import requests as ask
+from . import evidence
 
 SEED, SEQUENCES = 0, 200_000
 
@@ -59,7 +59,7 @@ def _lengths(runs: tuple[xr.Dataset, ...]) -> np.ndarray:
 @claim(
     "Theorem 4, Phase I: T_I = O(1)",
     theory(
-        *ask.four_gram_lengths,
+        *evidence.four_gram_lengths,
         expect=Outcome.FAILS,
         because="g and p start at sigma and grow at rate g*, so T_I has a term ln(min(N, 1/sigma)) / g*: logarithmic, and "
         "harmless in size (205 to 214)",
@@ -74,7 +74,11 @@ def learning_the_four_gram_takes_a_constant_time(*runs):
     )
 
 
-@claim("T_I, its true law", theory(ask.four_gram_alphas, ask.four_gram_sigmas, *ask.four_gram_lengths), id="C-TI-law")
+@claim(
+    "T_I, its true law",
+    theory(evidence.four_gram_alphas, evidence.four_gram_sigmas, *evidence.four_gram_lengths),
+    id="C-TI-law",
+)
 def learning_the_four_gram_takes_logarithmic_time(alphas, sigmas, *runs):
     """T_I = 50 / g*^2 + ln(min(N, 1/sigma)) / g* + O(1): the tail of the 1/t law, after an exponential start."""
     slower = ps.slope(np.log(1 / sigmas.sigma), falls_to(sigmas, "loss_g4", 0.01))
@@ -97,9 +101,11 @@ def learning_the_four_gram_takes_logarithmic_time(alphas, sigmas, *runs):
 @claim(
     "(8), first half",
     published(
-        ask.paper, expect=Outcome.FAILS, because="1/M(p) is inverted in the proof: g' is proportional to 1 - exp(-p)"
+        evidence.paper,
+        expect=Outcome.FAILS,
+        because="1/M(p) is inverted in the proof: g' is proportional to 1 - exp(-p)",
     ),
-    theory(ask.four_gram_sigmas, expect=Outcome.FAILS, because="the same; the time grows like ln(1/sigma) / g*"),
+    theory(evidence.four_gram_sigmas, expect=Outcome.FAILS, because="the same; the time grows like ln(1/sigma) / g*"),
     id="C-8",
 )
 def half_of_the_four_gram_value_comes_at_once(run):
@@ -110,7 +116,7 @@ def half_of_the_four_gram_value_comes_at_once(run):
     return ps.at_most(reaches(run, "g", g / 2), bound, "T_1/2^g") & ran_to_the_end(run)
 
 
-@claim("(8), its true law", theory(ask.four_gram_sigmas, ask.paper), id="C-8-law")
+@claim("(8), its true law", theory(evidence.four_gram_sigmas, evidence.paper), id="C-8-law")
 def the_four_gram_value_comes_after_a_logarithm(sigmas, run):
     """g reaches g*/2 and g* after ln(1/sigma) / g* + O(1): at 6.870 and 9.866 in Figure 1, at 11.95 and 14.91 for
     sigma = 0.001 and long sequences."""
@@ -125,7 +131,10 @@ def the_four_gram_value_comes_after_a_logarithm(sigmas, run):
 
 
 @claim(
-    "Appendix C.3.1, convergence phase", published(ask.four_gram_alphas), theory(ask.four_gram_long_alphas), id="C-P2"
+    "Appendix C.3.1, convergence phase",
+    published(evidence.four_gram_alphas),
+    theory(evidence.four_gram_long_alphas),
+    id="C-P2",
 )
 def the_four_gram_value_overshoots_and_stays_below_twice_its_target(runs):
     """After T_1^g, g stays between g* and 2 g*; p increases at all times."""
@@ -140,8 +149,8 @@ def the_four_gram_value_overshoots_and_stays_below_twice_its_target(runs):
 
 @claim(
     "Appendix C.3.1, first Lyapunov function",
-    published(ask.four_gram_alphas),
-    theory(ask.four_gram_long_alphas),
+    published(evidence.four_gram_alphas),
+    theory(evidence.four_gram_long_alphas),
     id="C-Lyap1",
 )
 def the_first_lyapunov_function_falls(runs):
@@ -158,7 +167,7 @@ def the_first_lyapunov_function_falls(runs):
     )
 
 
-@claim("(9)", published(ask.four_gram_alphas), theory(ask.four_gram_long_alphas), id="C-9")
+@claim("(9)", published(evidence.four_gram_alphas), theory(evidence.four_gram_long_alphas), id="C-9")
 def slope_and_value_converge_like_the_inverse_root(runs):
     """exp(-p) and g - g* fall like t^(-1/2); sharply, 2 g*^2 t exp(-2 p) tends to 1."""
     g, u = g_star(runs), np.exp(-runs.p)
@@ -174,8 +183,8 @@ def slope_and_value_converge_like_the_inverse_root(runs):
 
 @claim(
     "Theorem 4, Phase IV, 4-gram",
-    published(ask.four_gram_alphas),
-    theory(ask.four_gram_long_alphas),
+    published(evidence.four_gram_alphas),
+    theory(evidence.four_gram_long_alphas),
     id="C-T4d1",
 )
 def the_four_gram_loss_falls_like_one_over_t(runs):

@@ -8,9 +8,9 @@ import xarray as xr
 import phasescope as ps
 from phasescope import Outcome, beyond, claim, published, theory
 
+from ..closed_forms import plateau_rate
 from ..phases import c_star, emergence, h_star, keys, number, ran_to_the_end, reaches, robust_observation
-from ..rates import plateau_rate
-from . import requests as ask
+from . import evidence
 from .induction import once_learned
 
 
@@ -28,9 +28,11 @@ def growing(runs: xr.Dataset) -> xr.DataArray:
 @claim(
     "(17)",
     published(
-        ask.paper, expect=Outcome.FAILS, because="h starts near zero, and w does not grow before h has: t < 1.3 N"
+        evidence.paper, expect=Outcome.FAILS, because="h starts near zero, and w does not grow before h has: t < 1.3 N"
     ),
-    beyond(ask.true, expect=Outcome.FAILS, because="two weights move at half the rate of one: violated all the way"),
+    beyond(
+        evidence.true, expect=Outcome.FAILS, because="two weights move at half the rate of one: violated all the way"
+    ),
     id="C-17",
 )
 def the_dot_product_grows_at_least_exponentially(run):
@@ -40,9 +42,9 @@ def the_dot_product_grows_at_least_exponentially(run):
 
 @claim(
     "(17), after a transient",
-    published(ask.paper_mild, ask.paper_strong),
+    published(evidence.paper_mild, evidence.paper_strong),
     beyond(
-        ask.true,
+        evidence.true,
         expect=Outcome.FAILS,
         because="the printed equation differentiates in one weight (factor 2) and replaces the softmax: the true rate is "
         "0.001524 where (17) asks for 0.00158",
@@ -61,9 +63,11 @@ def the_dot_product_grows_at_least_exponentially_later(*sweeps):
 
 @claim(
     "(15), as printed",
-    published(ask.paper),
+    published(evidence.paper),
     theory(
-        ask.paper_steep, expect=Outcome.FAILS, because="the exponent 3/2 has lost its sign (and one factor 1 + alpha)"
+        evidence.paper_steep,
+        expect=Outcome.FAILS,
+        because="the exponent 3/2 has lost its sign (and one factor 1 + alpha)",
     ),
     id="C-15",
 )
@@ -79,7 +83,12 @@ def the_dot_product_grows_at_most_as_printed(runs):
     )
 
 
-@claim("(15), corrected", published(ask.paper_mild, ask.paper_strong), beyond(ask.true_wide), id="C-15-corrected")
+@claim(
+    "(15), corrected",
+    published(evidence.paper_mild, evidence.paper_strong),
+    beyond(evidence.true_wide),
+    id="C-15-corrected",
+)
 def the_dot_product_grows_at_most_exponentially(*sweeps):
     """w <= sigma exp(4 c* (1 - 4 c*^2)^(-3/2) h*^2 t / N) up to the time at which w is half its target."""
     return ps.all_of(once_learned(runs, lambda runs=runs: _grows_at_most_exponentially(runs)) for runs in sweeps)
@@ -92,7 +101,13 @@ def _grows_at_most_exponentially(runs: xr.Dataset) -> ps.Verdict:
     )
 
 
-@claim("Theorem 4: w grows exponentially", published(ask.paper), theory(ask.true_tied), beyond(ask.true), id="C-exp")
+@claim(
+    "Theorem 4: w grows exponentially",
+    published(evidence.paper),
+    theory(evidence.true_tied),
+    beyond(evidence.true),
+    id="C-exp",
+)
 def the_dot_product_grows_at_the_plateau_rate(run):
     """From T_o to T_II, ln w is linear in t with the rate kappa h*^2 X'(0) X(0) / S(0), within 1 %."""
     inside = (run.time >= robust_observation(run)) & (run.time <= emergence(run, 0.99))

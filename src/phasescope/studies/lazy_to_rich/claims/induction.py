@@ -10,9 +10,9 @@ import xarray as xr
 import phasescope as ps
 from phasescope import Outcome, beyond, claim, published, theory
 
-from ..events import value_at
+from ..event_times import value_at
 from ..phases import c_star, falls, h_star, keys, number, points, ran_to_the_end, reaches, spec_of, turning_time
-from . import requests as ask
+from . import evidence
 
 STUCK = 1e-9  # of the loss at the start: below it the differences from the fixed point are rounding
 
@@ -32,8 +32,8 @@ def once_learned(runs: xr.Dataset, judge: Callable[[], ps.Verdict], left: float 
 
 @claim(
     "Appendix C.3.2 (P1.1-P1.3)",
-    published(ask.paper_mild, ask.paper_strong),
-    beyond(ask.true_wide),
+    published(evidence.paper_mild, evidence.paper_strong),
+    beyond(evidence.true_wide),
     id="C-P1",
 )
 def the_value_overshoots_once_and_the_dot_product_only_grows(*sweeps):
@@ -61,7 +61,7 @@ def tipping_weight(w_star: xr.DataArray) -> xr.DataArray:
     return ((3 - 4 * c**2 - inner) / (8 * c)) ** 0.5
 
 
-@claim("(11)", published(ask.paper_mild, ask.paper_strong), id="C-11")
+@claim("(11)", published(evidence.paper_mild, evidence.paper_strong), id="C-11")
 def the_value_turns_beyond_the_tipping_weight(*sweeps):
     """When h is largest, w exceeds w°, which is at least w*/2; w°/w* is 0.577 for small w* and 0.6105 at 0.49, where h turns
     at w = 0.661 w*."""
@@ -78,8 +78,8 @@ def the_value_turns_beyond_the_tipping_weight(*sweeps):
 @claim(
     "(13)",
     published(
-        ask.paper_mild,
-        ask.paper_strong,
+        evidence.paper_mild,
+        evidence.paper_strong,
         expect=Outcome.FAILS,
         because="the last step of (13) does not follow: T_1^h / N is 2.3 to 9.9",
     ),
@@ -93,7 +93,7 @@ def the_value_reaches_its_target_within_twice_n(*sweeps):
     )
 
 
-@claim("(13), the line before", published(ask.paper_mild, ask.paper_strong), id="C-13-law")
+@claim("(13), the line before", published(evidence.paper_mild, evidence.paper_strong), id="C-13-law")
 def the_value_reaches_its_target_after_a_logarithm(*sweeps):
     """T_1^h = N ln(1 / (1 - sqrt(1 - w*^4))) within 1 %: N ln(2 / w*^4) for small w*."""
     return ps.all_of(
@@ -109,9 +109,9 @@ def the_value_reaches_its_target_after_a_logarithm(*sweeps):
 
 @claim(
     "T_1^h = Theta(L)",
-    published(ask.paper_sigmas),
+    published(evidence.paper_sigmas),
     beyond(
-        ask.true_sigmas,
+        evidence.true_sigmas,
         expect=Outcome.FAILS,
         because="in the softmax model the plateau value of h is h* itself: h crosses h* only as w grows, after a time "
         "proportional to L ln(1/sigma) (1 + alpha)^2",
@@ -129,12 +129,12 @@ def the_time_of_the_value_does_not_depend_on_the_start(runs):
 @claim(
     "(14)",
     published(
-        ask.paper,
+        evidence.paper,
         expect=Outcome.FAILS,
         because="the constant is right up to w* = 0.39 only: at Figure 1's own w* = 0.49, h overshoots by 4.2 %, not 2.1 %",
     ),
-    theory(ask.paper_mild),
-    beyond(ask.true),
+    theory(evidence.paper_mild),
+    beyond(evidence.true),
     id="C-14",
 )
 def the_value_overshoots_by_little(runs):
@@ -152,7 +152,7 @@ def the_value_overshoots_by_little(runs):
 @claim(
     "(14), wider targets",
     theory(
-        ask.true_steep,
+        evidence.true_steep,
         expect=Outcome.FAILS,
         because="3.3 % at w* = 0.6, where (14) allows 2.6 %, in the true model too: w* = O(1) hides a small constant",
     ),
@@ -188,7 +188,7 @@ def the_bound_on_the_overshoot_is_flat(table):
     )
 
 
-@claim("Lemma 3", published(ask.figure_1), theory(ask.true_unbalanced), id="C-L3")
+@claim("Lemma 3", published(evidence.figure_1), theory(evidence.true_unbalanced), id="C-L3")
 def the_two_weights_stay_balanced(run):
     """w_Q^2 - w_K^2 is conserved: equal weights stay equal, unequal ones keep their difference."""
     spec = spec_of(run)
@@ -205,7 +205,7 @@ def the_two_weights_stay_balanced(run):
     )
 
 
-@claim("Lemma 3 for descent", beyond(ask.unbalanced_steps), id="C-L3-gd")
+@claim("Lemma 3 for descent", beyond(evidence.unbalanced_steps), id="C-L3-gd")
 def descent_shrinks_the_imbalance_by_its_square(run):
     """A step of descent multiplies w_Q^2 - w_K^2 by 1 - eta^2 G^2, G being the slope of the loss in w_K w_Q: conserved but
     for the square of the step."""
@@ -224,8 +224,8 @@ def descent_shrinks_the_imbalance_by_its_square(run):
 
 @claim(
     "Appendix C.3.2, second Lyapunov function",
-    published(ask.paper_mild, ask.paper),
-    beyond(ask.true_wide),
+    published(evidence.paper_mild, evidence.paper),
+    beyond(evidence.true_wide),
     id="C-Lyap2",
 )
 def the_second_lyapunov_function_falls(*sweeps):

@@ -8,14 +8,14 @@ import xarray as xr
 import phasescope as ps
 from phasescope import beyond, claim, published, theory
 
-from ..events import value_at
+from ..event_times import value_at
 from ..phases import emergence, phase_times, ran_to_the_end, robust_observation, spec_of
-from . import requests as ask
+from . import evidence
 
 
 @claim(
     "the end of the emergence in five descriptions",
-    published(ask.paper, ask.true_tied, ask.paper_untied, ask.limit, ask.true),
+    published(evidence.paper, evidence.true_tied, evidence.paper_untied, evidence.limit, evidence.true),
     id="R-factor",
 )
 def the_printed_equations_are_too_fast(paper, true_tied, paper_untied, limit, true):
@@ -40,7 +40,7 @@ def logistic_time(run: xr.Dataset, fraction: float) -> float:
     return spec.keys + (np.log(spec.c_star / spec.sigma**2) + np.log((1 - root) / root)) / (2 * gamma)
 
 
-@claim("logistic law", theory(ask.logistic_weak, ask.logistic_strong), id="R-logistic")
+@claim("logistic law", theory(evidence.logistic_weak, evidence.logistic_strong), id="R-logistic")
 def emergence_follows_the_logistic_law(*runs):
     """For small w*, c = w^2 grows logistically from the plateau on: T_II and T_III follow within 5 %, from sigma = 0.01 w*."""
     found = [float(emergence(run, q)) for run in runs for q in (0.99, 0.01)]
@@ -52,7 +52,7 @@ def emergence_follows_the_logistic_law(*runs):
     )
 
 
-@claim("joint training", beyond(ask.joint), id="R-joint")
+@claim("joint training", beyond(evidence.joint), id="R-joint")
 def joint_training_sharpens_the_first_layer(run):
     """Trained together with the second layer, the first reaches a slope of 3.32 at t = 1000 and 4.59 at t = 10,000 (alone:
     0.94), in step with p; the induction head emerges at its usual time."""
@@ -65,7 +65,9 @@ def joint_training_sharpens_the_first_layer(run):
     )
 
 
-@claim("emergence, by a witness that knows no theory", published(ask.figure_1), beyond(ask.true), id="R-witness")
+@claim(
+    "emergence, by a witness that knows no theory", published(evidence.figure_1), beyond(evidence.true), id="R-witness"
+)
 def change_points_find_the_emergence(run):
     """Straight lines fitted to the induction head's loss from T_o on break exactly twice, once between T_II and T_50 and
     once between T_50 and T_III, for a whole range of penalties."""

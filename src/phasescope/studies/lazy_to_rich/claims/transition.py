@@ -8,7 +8,8 @@ import xarray as xr
 import phasescope as ps
 from phasescope import Outcome, beyond, claim, published, theory
 
-from ..events import value_at
+from ..closed_forms import convergence_rate, plateau_rate
+from ..event_times import value_at
 from ..phases import (
     Observation,
     c_star,
@@ -24,12 +25,17 @@ from ..phases import (
     robust_observation,
     spec_of,
 )
-from ..rates import convergence_rate, plateau_rate
-from . import requests as ask
+from . import evidence
 from .induction import once_learned
 
 
-@claim("Section 3.2, losses at the start", published(ask.true), theory(*ask.true_lengths), beyond(ask.paper), id="C-L0")
+@claim(
+    "Section 3.2, losses at the start",
+    published(evidence.true),
+    theory(*evidence.true_lengths),
+    beyond(evidence.paper),
+    id="C-L0",
+)
 def the_losses_start_as_stated(*runs):
     """At the start the 4-gram loss is about g*^2 / 2 and the induction head's about h*^2 / (2 L), within a factor 1.3."""
     return ps.all_of(
@@ -54,12 +60,12 @@ def left_at_T_I(runs: xr.Dataset) -> xr.DataArray:
 @claim(
     "Theorem 4, Phase I",
     published(
-        ask.true,
+        evidence.true,
         expect=Outcome.FAILS,
         because="h is learned in a time N = 38, and T_I is 205: 94 % of the induction head's loss is gone by then",
     ),
-    theory(ask.long_lengths[-1]),
-    beyond(ask.paper, expect=Outcome.FAILS, because="the same in the printed equations: 7.2 % is left"),
+    theory(evidence.long_lengths[-1]),
+    beyond(evidence.paper, expect=Outcome.FAILS, because="the same in the printed equations: 7.2 % is left"),
     id="C-T4a",
 )
 def the_four_gram_is_learned_before_anything_else(run):
@@ -67,7 +73,7 @@ def the_four_gram_is_learned_before_anything_else(run):
     return ps.within(left_at_T_I(run), 0.99, 1.0, "L_IH(T_I) / L_IH(0)") & ran_to_the_end(run)
 
 
-@claim("Theorem 4, Phase I: how long is long", theory(*ask.long_lengths), id="C-T4a-size")
+@claim("Theorem 4, Phase I: how long is long", theory(*evidence.long_lengths), id="C-T4a-size")
 def phase_one_needs_tens_of_thousands_of_tokens(*runs):
     """Phase I as stated begins at N = 84,000, 38,000, 17,000 and 12,000 for alpha = 0.5, 1, 3 and 10: near 185 T_I."""
     sizes = np.array([keys(run) for run in runs], float)
@@ -88,8 +94,8 @@ def phase_one_needs_tens_of_thousands_of_tokens(*runs):
 
 @claim(
     "Section 1: 4-gram first",
-    published(ask.true),
-    beyond(ask.paper),
+    published(evidence.true),
+    beyond(evidence.paper),
     id="C-order",
 )
 def the_four_gram_comes_first(run):
@@ -102,7 +108,7 @@ def the_four_gram_comes_first(run):
     ) & ran_to_the_end(run)
 
 
-@claim("Section 1: 4-gram first, the times", published(ask.true), id="C-order-times")
+@claim("Section 1: 4-gram first, the times", published(evidence.true), id="C-order-times")
 def both_losses_fall_at_once(run):
     """Partial losses reach 90, 50, 10 and 6 % at 5.9, 9.4, 24 and 38 (4-gram) and at 2.1, 14.4, 59 and 123 (induction
     head): the induction head starts first, since h alone removes 94 % of its loss."""
@@ -118,7 +124,7 @@ def both_losses_fall_at_once(run):
 @claim(
     "Phase II: the induction head is unlearned on the plateau",
     published(
-        ask.true,
+        evidence.true,
         expect=Outcome.FAILS,
         because="uniform attention with the right value h already explains 94 % of the target: plateau and emergence are "
         "about the last 5.9 % (7.2 % by (10))",
@@ -147,9 +153,14 @@ def _scaling(fraction: float, observation: Observation, alphas, sigmas, targets,
     )
 
 
-PAPER_MILD = (ask.paper_alphas_mild, ask.paper_sigmas_mild, ask.paper_targets, *ask.paper_lengths_mild)
-PAPER = (ask.paper_alphas, ask.paper_sigmas, ask.paper_targets, *ask.paper_lengths)
-TRUE = (ask.true_alphas, ask.true_sigmas, ask.true_targets, *ask.true_lengths)
+PAPER_MILD = (
+    evidence.paper_alphas_mild,
+    evidence.paper_sigmas_mild,
+    evidence.paper_targets,
+    *evidence.paper_lengths_mild,
+)
+PAPER = (evidence.paper_alphas, evidence.paper_sigmas, evidence.paper_targets, *evidence.paper_lengths)
+TRUE = (evidence.true_alphas, evidence.true_sigmas, evidence.true_targets, *evidence.true_lengths)
 
 
 @claim(
@@ -184,9 +195,9 @@ def the_emergence_ends_as_stated(alphas, sigmas, targets, *lengths):
 
 @claim(
     "Theorem 4, Phase IV, induction head",
-    published(ask.paper),
-    theory(ask.limit),
-    beyond(ask.true),
+    published(evidence.paper),
+    theory(evidence.limit),
+    beyond(evidence.true),
     id="C-T4d2",
 )
 def the_induction_head_converges_exponentially(run):
@@ -205,12 +216,12 @@ def the_induction_head_converges_exponentially(run):
 @claim(
     "Phase II: emergence is sudden",
     published(
-        ask.true,
+        evidence.true,
         expect=Outcome.FAILS,
         because="the plateau lasts 891, the emergence 2290: they compare as ln(w*^2/sigma^2) - 5.3 and 7.5, and "
         "sigma = 0.01 is not small enough",
     ),
-    theory(ask.small_starts),
+    theory(evidence.small_starts),
     id="C-sharp",
 )
 def emergence_is_faster_than_the_plateau(runs):

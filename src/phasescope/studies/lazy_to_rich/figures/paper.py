@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import phasescope as ps
 
-from ..claims import requests as ask
+from ..claims import evidence
 from ..phases import spec_of
 from . import panels
 from .panels import BLACK, BLUE, GREEN, PURPLE, VERMILION
@@ -31,7 +31,7 @@ def four_phases(run, flow, axes) -> None:
     panels.legend(weights, loc="upper left", ncols=2)
 
 
-@ps.figure("Figure 1", ask.figure_1, ask.true, panels=(1, 3), size=(8.4, 2.8))
+@ps.figure("Figure 1", evidence.figure_1, evidence.true, panels=(1, 3), size=(8.4, 2.8))
 def figure_1(run, flow, axes):
     """Stage II at alpha = 1, w* = 0.49, sigma = 0.01, L = 40: descent on samples (broad) and the exact flow of the softmax
     model upon it (dashed). The 4-gram is at 1 % of its loss at T_I = 205 (I); the induction head's loss stays on its
@@ -41,7 +41,7 @@ def figure_1(run, flow, axes):
     four_phases(run, flow, axes)
 
 
-@ps.figure("Figure 3", ask.figure_3, ask.true_boolean, panels=(1, 3), size=(8.4, 2.8))
+@ps.figure("Figure 3", evidence.figure_3, evidence.true_boolean, panels=(1, 3), size=(8.4, 2.8))
 def figure_3(run, flow, axes):
     """The same with Boolean tokens: descent on samples (broad) and the exact flow of the Boolean model (dashed). The phases
     end at 205, 869 and 3378, against 205, 891 and 3181 for Gaussian tokens."""
@@ -50,10 +50,10 @@ def figure_3(run, flow, axes):
 
 @ps.figure(
     "Figure 4",
-    ask.matrix_gd_sampled,
-    ask.matrix_gd,
-    ask.matrix_adam_sampled,
-    ask.matrix_adam,
+    evidence.matrix_gd_sampled,
+    evidence.matrix_gd,
+    evidence.matrix_adam_sampled,
+    evidence.matrix_adam,
     panels=(1, 2),
     size=(7.2, 2.9),
 )

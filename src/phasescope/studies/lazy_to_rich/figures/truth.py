@@ -6,7 +6,7 @@ import numpy as np
 
 import phasescope as ps
 
-from ..claims import requests as ask
+from ..claims import evidence
 from ..claims.transition import PAPER, TRUE
 from ..phases import emergence, phase_times, spec_of
 from . import panels
@@ -23,7 +23,7 @@ DESCRIPTIONS = (
 
 @ps.figure(
     "equations of Appendix C.3.2 (ours)",
-    ask.paper, ask.true_tied, ask.paper_untied, ask.limit, ask.true, ask.figure_1, panels=(1, 2), size=(7.6, 3.0),
+    evidence.paper, evidence.true_tied, evidence.paper_untied, evidence.limit, evidence.true, evidence.figure_1, panels=(1, 2), size=(7.6, 3.0),
 )  # fmt: skip
 def paper_against_truth(paper, true_tied, paper_untied, limit, true, run, axes):
     """The induction head of Figure 1 in five descriptions, and the trained model (grey). The printed equations finish at
@@ -83,7 +83,9 @@ def scaling(p_a, p_s, p_w, p_1, p_2, p_3, p_4, t_a, t_s, t_w, t_1, t_2, t_3, t_4
     axes[0].set(ylabel=r"$T_{II}$ (open), $T_{III}$ (filled)")
 
 
-@ps.figure("sharpness of emergence (ours)", ask.diagram_true, ask.diagram_paper, panels=(1, 2), size=(7.4, 3.1))
+@ps.figure(
+    "sharpness of emergence (ours)", evidence.diagram_true, evidence.diagram_paper, panels=(1, 2), size=(7.4, 3.1)
+)
 def phase_diagram(true, paper, axes):
     """Over the start sigma and the target w*, L = 40, alpha = 1. Left: sharpness (T_III - T_II) / T_II of the true model.
     Emergence is shorter than the plateau only below the full line; the logistic law puts it at sigma = 0.0017 w* (dashed).

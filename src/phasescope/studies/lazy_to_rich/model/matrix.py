@@ -5,7 +5,7 @@ With infinitely many keys, and losses averaged over the $D$ coordinates of an ou
 $$\mathcal L_{IH} = \frac1{2N}\Big[h^{\star2}\det(I - 2A^\star A^{\star\top})^{-1/2} + h^2\det(I - 2AA^\top)^{-1/2}
 - 2hh^\star\det(I - AA^{\star\top} - A^\star A^\top)^{-1/2}\Big],$$
 
-the mean field of kernels.py with a Gaussian query of $D$ dimensions. The target is $A^\star = a^\star I$ with
+the mean field of kernels/ with a Gaussian query of $D$ dimensions. The target is $A^\star = a^\star I$ with
 $a^\star = w^\star/D$ (or its square). $\mathcal L_{G4}$ is that of scalars. Usable while $\|A\|_2 < 1/\sqrt2$.
 """
 
@@ -19,8 +19,9 @@ import jax.random as jr
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from . import data, four_gram
-from .spec import Spec
+from .. import data
+from ..spec import Spec
+from . import four_gram
 
 Square = Float[Array, "dim dim"]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from .kernels.tabulated import curves
 from .phases import spec_of
 from .spec import Spec
-from .tables import curves
 
 # What an arm takes for the kernel, and for kappa unless told otherwise.
 DESCRIPTIONS = {

@@ -14,10 +14,8 @@ from jaxtyping import Array, PyTree
 
 import phasescope as ps
 
-from ...plan.dynamics import put
 
-
-class side_by_side(ps.Dynamics):
+class IndependentFlows(ps.Dynamics):
     """Follow each part; what one moves (its `where`) must not enter another's field."""
 
     parts: tuple[ps.flow, ...]
@@ -30,6 +28,6 @@ class side_by_side(ps.Dynamics):
         params, carry = state.params, []
         for part, own in zip(self.parts, state.carry, strict=True):
             after = part.advance(ps.State(state.params, state.memory, own), t0, t1, key)
-            params = put(params, part.where, part.where(after.params))
+            params = ps.put(params, part.where, part.where(after.params))
             carry.append(after.carry)
         return ps.State(params, state.memory, tuple(carry))

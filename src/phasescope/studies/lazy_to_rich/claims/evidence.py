@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 import phasescope as ps
-from phasescope.claims.requests import Runs, Sized
 
 from ..theory import exact_flow, joint_flow, mean_field_flow, paper_flow, stage_one
 from ..training import high_dimensional, online_sgd
@@ -67,7 +66,7 @@ TARGETS = tuple(np.geomspace(0.08, 0.24, 5))  # w*; sigma in proportion
 STARTS = tuple(0.002 * np.array(TARGETS))
 
 
-def over(arm: Any, end: float, count: int = 1000, **axes: Any) -> ps.evidence.Sweeps:
+def over(arm: Any, end: float, count: int = 1000, **axes: Any) -> ps.Request:
     """A sweep of a flow, recorded as closely as events ask for."""
     return ps.sweeps(arm, **until(end, count), **axes)
 
@@ -80,12 +79,12 @@ paper_lengths = tuple(ps.runs(paper_flow, length=L, **until(40.0 * L)) for L in 
 true_lengths = tuple(ps.runs(exact_flow, length=L, **until(95.0 * L)) for L in LENGTHS)
 
 
-def descent(**changes: Any) -> Sized:
+def descent(**changes: Any) -> ps.Request:
     """Figure 1 by sampling: a quarter of the batch, until the emergence is over; `--full` is the paper's own size."""
     return ps.sized(_sampled(250, 45_000, changes), _sampled(1000, 100_000, changes))
 
 
-def _sampled(batch: int, steps: int, changes: dict[str, Any]) -> Runs:
+def _sampled(batch: int, steps: int, changes: dict[str, Any]) -> ps.Request:
     return ps.runs(
         online_sgd, batch=batch, steps=steps, at=sorted({*updates(steps), *every(10.0, 0.1 * steps)}), **changes
     )

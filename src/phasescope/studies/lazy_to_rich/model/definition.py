@@ -17,9 +17,9 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
+from ..kernels.tabulated import Table
+from ..spec import Spec
 from . import four_gram
-from .spec import Spec
-from .tables import Table
 
 Scalar = Float[Array, "..."]
 

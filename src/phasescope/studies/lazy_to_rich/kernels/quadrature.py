@@ -27,7 +27,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.special import expit, ndtri, roots_legendre
 
-from ...errors import SpecError
+import phasescope as ps
 
 LARGEST = 3.0  # of c and c': up to here the accuracy of the rule has been measured
 DIGITS = 14.0  # of accuracy that the grids are laid out for
@@ -56,9 +56,9 @@ def kernel(c: float, c_prime: float, keys: int, dim: int = 1, grid: Grid | None 
     """$F(c, c')$ for Gaussian tokens under the softmax."""
     low, high = sorted((float(c), float(c_prime)))
     if not 0 <= low <= high <= LARGEST:
-        raise SpecError(f"the softmax kernel is known for 0 <= c <= {LARGEST:g}, got c={c:g} and c'={c_prime:g}.")
+        raise ps.SpecError(f"the softmax kernel is known for 0 <= c <= {LARGEST:g}, got c={c:g} and c'={c_prime:g}.")
     if keys < 2:
-        raise SpecError(f"the softmax kernel needs at least 2 keys, got {keys}.")
+        raise ps.SpecError(f"the softmax kernel needs at least 2 keys, got {keys}.")
     grid = grid or Grid()
     lengths, weights = queries(high, dim, grid)
     given = [_given_query(low * z, high * z, keys, dim, grid.coarser(w)) for z, w in zip(lengths, weights, strict=True)]

@@ -18,9 +18,10 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 from numpy.polynomial import chebyshev
 
-from ...errors import SpecError
-from . import kernels, quadrature
-from .kernels import Kernels
+import phasescope as ps
+
+from . import analytic, quadrature
+from .analytic import Kernels
 
 NODES = 32
 REACH = 1.25  # the table ends at this multiple of c*
@@ -65,7 +66,7 @@ def tabulated(w_star: ArrayLike, keys: ArrayLike, tokens: str) -> Table:
 def tabulate(w_star: float, keys: int, tokens: str) -> Table:
     """The table on the host."""
     if not 0 < w_star <= LARGEST_W:
-        raise SpecError(
+        raise ps.SpecError(
             f"the exact kernels are known to {ACCURACY:g} up to w_star={LARGEST_W:g}, got w_star={w_star:g}: use mean_field_flow."
         )
     c_star, F = w_star**2, _exact(keys, tokens)
@@ -81,7 +82,7 @@ def tabulate(w_star: float, keys: int, tokens: str) -> Table:
         check = [quadrature.kernel(c, c_star, keys, grid=finer) / F(c, c_star) - 1 for c in (0.0, end)]
         error = max(error, *np.abs(check))
     if not error < ACCURACY:
-        raise SpecError(
+        raise ps.SpecError(
             f"the exact kernels at w_star={w_star:g}, {keys} keys are known to {error:.1g} only: use mean_field_flow."
         )
     return Table(np.concatenate([both.T, slopes.T]), np.asarray(F(c_star, c_star)), np.asarray(end))
@@ -94,18 +95,20 @@ def curves(
     keys, grid = length - 2, np.asarray(c, float)
     bound = {"mean_field": 2, "exponential": 4}.get(kernel, 0) if tokens == "gaussian" else 0
     if not bound * w_star**4 < 1:
-        raise SpecError(f'the kernel "{kernel}" needs {bound} w_star^4 below 1, got w_star={w_star:g}: use "exact".')
+        raise ps.SpecError(f'the kernel "{kernel}" needs {bound} w_star^4 below 1, got w_star={w_star:g}: use "exact".')
     with jax.enable_x64(True):
         if kernel == "exact":
             found = jax.vmap(functools.partial(evaluate, tabulate(w_star, keys, tokens)))(jnp.asarray(grid))
         else:
             forms = {
-                ("mean_field", "gaussian"): kernels.mean_field,
-                ("mean_field", "boolean"): kernels.boolean_mean_field,
-                ("exponential", "gaussian"): kernels.exponential,
+                ("mean_field", "gaussian"): analytic.mean_field,
+                ("mean_field", "boolean"): analytic.boolean_mean_field,
+                ("exponential", "gaussian"): analytic.exponential,
             }
             if (kernel, tokens) not in forms:
-                raise SpecError(f'there is no kernel "{kernel}" for {tokens} tokens: exact, mean_field or exponential.')
+                raise ps.SpecError(
+                    f'there is no kernel "{kernel}" for {tokens} tokens: exact, mean_field or exponential.'
+                )
             found = forms[kernel, tokens](grid, w_star**2, keys)
         columns = {"kernel_S": found.S, "kernel_X": found.X, "slope_S": found.dS, "slope_X": found.dX}
         data = {name: ("c", np.asarray(value)) for name, value in columns.items()}
@@ -114,12 +117,12 @@ def curves(
 
 def _exact(keys: int, tokens: str):
     if tokens == "boolean":
-        return lambda c, c_prime: kernels.boolean(c, c_prime, keys)
+        return lambda c, c_prime: analytic.boolean(c, c_prime, keys)
     return lambda c, c_prime: quadrature.kernel(c, c_prime, keys)
 
 
 def _packed(w_star: float, keys: int, tokens: str) -> np.ndarray:
     try:
         return np.concatenate([np.ravel(part) for part in tabulate(w_star, keys, tokens)])
-    except SpecError:
+    except ps.SpecError:
         return np.full(4 * NODES + 2, np.nan)

@@ -14,10 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from ..data import draw
+from ..spec import Spec
 from . import four_gram
-from .data import draw
-from .model import Weights, first_layer
-from .spec import Spec
+from .definition import Weights, first_layer
 
 Batch = Float[Array, "position sequence"]
 Row = Float[Array, "sequence"]
