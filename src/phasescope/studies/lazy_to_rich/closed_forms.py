@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from .kernels.tabulated import curves
+from .model import four_gram
 from .phases import spec_of
 from .spec import Spec
 
@@ -68,3 +69,24 @@ def spectrum(arm: str, spec: Spec, w: float) -> np.ndarray:
     bend = h * h_star * bend_X - 0.5 * h**2 * bend_S
     flow = [[kappa * (drive + 2 * c * bend), kappa * w * cross], [2 * w * cross, -float(here.kernel_S)]]
     return np.real(np.linalg.eigvals(np.array(flow)))
+
+
+def logarithmic_law(run: xr.Dataset) -> xr.DataArray:
+    r"""$e^{\tilde p} / (g g^\star \pi_{L-1} t)$, which tends to 1: $g$ and $p$ stay where they started."""
+    spec = spec_of(run)
+    share = 1 / four_gram.partition(spec.p_first, spec.keys)
+    return np.exp(run.first_slope) / (spec.sigma * spec.g_star * float(share) * run.time)
+
+
+def tipping_weight(w_star: xr.DataArray) -> xr.DataArray:
+    r"""$w^\circ$ of (11)."""
+    c = w_star**2
+    inner = ((4 * c**2 - 3) ** 2 - 16 * c**2) ** 0.5
+    return ((3 - 4 * c**2 - inner) / (8 * c)) ** 0.5
+
+
+def logistic_time(run: xr.Dataset, fraction: float) -> float:
+    r"""$T_q = N + \frac1{2\gamma}\big[\ln(c^\star/\sigma^2) + \ln(q^{-1/2} - 1)\big]$ with $\gamma = h^{\star2} c^\star/N$."""
+    spec, root = spec_of(run), np.sqrt(fraction)
+    gamma = spec.h_star**2 * spec.c_star / spec.keys
+    return spec.keys + (np.log(spec.c_star / spec.sigma**2) + np.log((1 - root) / root)) / (2 * gamma)

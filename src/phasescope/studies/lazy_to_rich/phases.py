@@ -7,6 +7,7 @@ robust choice $T_o = N (3.5 + \ln(1/c^\star))$ waits until the excess of $h$ is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +19,7 @@ from .event_times import ROUGH, SMOOTH, first_time, value_at
 from .spec import Spec
 
 SAMPLED = ("online_sgd", "high_dimensional")
+STUCK = 1e-9  # of the loss at the start: below it the differences from the fixed point are rounding
 Observation = Literal["paper", "robust"]
 
 
@@ -127,3 +129,16 @@ def falls(x: xr.DataArray, what: str, where: xr.DataArray) -> ps.Verdict:
     step = x.diff("time")
     both = where & where.shift(time=1, fill_value=False)
     return ps.negative(step, f"change of {what}", where=both.sel(time=step.time))
+
+
+def learning(runs: xr.Dataset) -> xr.DataArray:
+    """The records at which something is left to learn."""
+    return runs.loss_ih > STUCK * runs.loss_ih.isel(time=0, drop=True)
+
+
+def once_learned(runs: xr.Dataset, judge: Callable[[], ps.Verdict], left: float = 1e-5) -> ps.Verdict:
+    """What `judge` says if all lanes have learned the induction head at their end; a horizon before that says nothing."""
+    last = float((runs.loss_ih.isel(time=-1) / runs.loss_ih.isel(time=0)).max(skipna=False))
+    if not last <= left:
+        return ps.undecided(f"at the end {last:.3g} of the induction head's loss is left", f"a run until {left:g}")
+    return judge()

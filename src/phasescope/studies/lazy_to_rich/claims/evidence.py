@@ -84,7 +84,7 @@ def descent(**changes: Any) -> ps.Request:
     return ps.sized(_sampled(250, 45_000, changes), _sampled(1000, 100_000, changes))
 
 
-def _sampled(batch: int, steps: int, changes: dict[str, Any]) -> ps.Request:
+def _sampled(batch: int, steps: int, changes: dict[str, Any]):
     return ps.runs(
         online_sgd, batch=batch, steps=steps, at=sorted({*updates(steps), *every(10.0, 0.1 * steps)}), **changes
     )
@@ -150,3 +150,13 @@ logistic_strong = ps.runs(exact_flow, w_star=0.49, sigma=0.0049, **until(END))
 SIGMA_GRID, TARGET_GRID = tuple(np.geomspace(1e-5, 0.05, 10)), tuple(np.linspace(0.25, 0.6, 6))
 diagram_true = over(exact_flow, 3e4, w_star=TARGET_GRID, sigma=SIGMA_GRID)
 diagram_paper = ps.sweeps(paper_flow, **closely(3e4, 400.0, 3000.0), w_star=TARGET_GRID, sigma=SIGMA_GRID)
+
+# Everything that the durations of Theorem 4 are read off: over alpha, sigma, w* and the length.
+PAPER_MILD = (
+    paper_alphas_mild,
+    paper_sigmas_mild,
+    paper_targets,
+    *paper_lengths_mild,
+)
+PAPER = (paper_alphas, paper_sigmas, paper_targets, *paper_lengths)
+TRUE = (true_alphas, true_sigmas, true_targets, *true_lengths)

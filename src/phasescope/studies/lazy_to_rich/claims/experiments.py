@@ -9,11 +9,20 @@ import phasescope as ps
 from phasescope import Outcome, beyond, claim, published
 
 from ..event_times import ROUGH, SMOOTH, value_at
-from ..phases import falls_to, keys, logarithm, phase_times, ran_to_the_end, spec_of
+from ..phases import (
+    falls_to,
+    keys,
+    logarithm,
+    once_learned,
+    phase_times,
+    ran_to_the_end,
+    spec_of,
+)
 from . import evidence
-from .induction import once_learned
 
 SETTLED = 100.0  # before, one batch can move the escape of the 4-gram from its start by a good part of a unit of time
+
+
 CLOSE = 0.005  # a hundredth of g* and h*
 
 
@@ -188,3 +197,17 @@ def the_printed_index_range_leaves_floors(run):
         & ps.within(last.loss_ih.mean("time") / floor, 0.98, 1.03, "induction loss over the floor")
         & ran_to_the_end(run)
     )
+
+
+claims = (
+    figure_1_is_the_exact_flow,
+    figure_1_follows_the_printed_equations,
+    figure_3_is_the_exact_flow,
+    boolean_tokens_change_little,
+    gradient_descent_is_stuck_in_many_dimensions,
+    adam_learns_the_induction_head,
+    adam_learns_the_four_gram_first,
+    adam_passes_several_plateaus,
+    a_blurred_first_layer_leaves_a_floor,
+    the_printed_index_range_leaves_floors,
+)

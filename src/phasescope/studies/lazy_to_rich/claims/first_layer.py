@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import xarray as xr
 
 import phasescope as ps
 from phasescope import Outcome, beyond, claim, published, theory
 
-from ..model import four_gram
-from ..phases import ran_to_the_end, spec_of
-from . import evidence
-
-
-def logarithmic_law(run: xr.Dataset) -> xr.DataArray:
-    r"""$e^{\tilde p} / (g g^\star \pi_{L-1} t)$, which tends to 1: $g$ and $p$ stay where they started."""
-    spec = spec_of(run)
-    share = 1 / four_gram.partition(spec.p_first, spec.keys)
-    return np.exp(run.first_slope) / (spec.sigma * spec.g_star * float(share) * run.time)
+from ..closed_forms import logarithmic_law
+from ..phases import (
+    ran_to_the_end,
+)
+from . import evidence, tables
 
 
 @claim("Lemma 2", theory(evidence.stage_one_long, evidence.stage_one_long_zero), id="C-L2")
@@ -72,19 +66,7 @@ def stage_one_ends_below_one(zero, sigma):
     )
 
 
-def spreads(sizes: tuple[int, ...]) -> xr.Dataset:
-    r"""$q(\tilde p)$ at $p = 0$ and its slope on $(0, 12]$."""
-    import jax
-
-    slopes = np.geomspace(1e-4, 12.0, 600)
-    with jax.enable_x64(True):
-        q = lambda N: lambda x: four_gram.spread(x, 0.0, N + 2)
-        both = [jax.jit(jax.vmap(jax.value_and_grad(q(N))))(slopes) for N in sizes]
-    stack = lambda i: (("N", "slope"), np.stack([np.asarray(found[i]) for found in both]))
-    return xr.Dataset({"spread": stack(0), "change": stack(1)}, {"N": list(sizes), "slope": slopes})
-
-
-@claim("Appendix C.2, monotonicity of q", theory(ps.tables(spreads, sizes=(5, 38, 198))), id="C-q")
+@claim("Appendix C.2, monotonicity of q", theory(ps.tables(tables.spreads, sizes=(5, 38, 198))), id="C-q")
 def the_spread_of_the_four_gram_head_falls(table):
     """q = N^2 |beta|^2 never rises with the slope of the first layer, and falls from nearly 2 N to N."""
     ends = table.spread / table.N
@@ -93,3 +75,11 @@ def the_spread_of_the_four_gram_head_falls(table):
         & ps.within(ends.isel(slope=-1), 1.0, 1.001, "q / N at slope 12")
         & ps.within(ends.isel(slope=0, N=[1, 2]), 1.7, 2.0, "q / N at slope 0.0001")
     )
+
+
+claims = (
+    the_first_layer_sharpens_without_end,
+    stage_one_prepares_the_four_gram,
+    stage_one_ends_below_one,
+    the_spread_of_the_four_gram_head_falls,
+)

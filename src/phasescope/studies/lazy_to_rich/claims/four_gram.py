@@ -1,4 +1,4 @@
-"""The lazy component (Appendix C.3.1 and Phase IV): head 1 learns to copy the token two places back."""
+"""The lazy component (Appendix C.3.1): head 1 learns to copy the token two places back."""
 
 from __future__ import annotations
 
@@ -8,38 +8,24 @@ import xarray as xr
 import phasescope as ps
 from phasescope import Outcome, claim, published, theory
 
-from ..model import four_gram
-from ..phases import falls, falls_to, g_star, keys, number, ran_to_the_end, reaches
-from . import evidence
-
-SEED, SEQUENCES = 0, 200_000
-
-
-def closed_form(length: int) -> xr.Dataset:
-    """The closed form (7) on a grid of (p, g), the sum over coefficients, and one point by sampling the model itself."""
-    import jax
-
-    p, g, target = np.array([0.0, 0.01, 0.3, 1.0, 4.0]), np.array([0.01, 0.3, 0.6]), 0.5
-    with jax.enable_x64(True):
-        printed = np.asarray(four_gram.loss(p[:, None], g, target, length - 2))
-        weights = np.exp(-p[:, None] * np.arange(length - 2)[::-1])
-        beta = weights / weights.sum(1, keepdims=True)
-        sharp = np.eye(length - 2)[-1]
-        direct = 0.5 * ((g[:, None] * beta[:, None] - target * sharp) ** 2).sum(-1)
-    x = np.random.default_rng(SEED).standard_normal((SEQUENCES, length - 2))
-    error = 0.5 * (x @ (0.6 * beta[2]) - target * x[:, -1]) ** 2
-    return xr.Dataset(
-        {
-            "printed": (("p", "g"), printed),
-            "direct": (("p", "g"), direct),
-            "sampled": error.mean(),
-            "deviation": error.std() / np.sqrt(SEQUENCES),
-        },
-        {"p": p, "g": g},
-    )
+from ..phases import (
+    falls,
+    falls_to,
+    g_star,
+    keys,
+    number,
+    ran_to_the_end,
+    reaches,
+)
+from . import evidence, tables
 
 
-@claim("(7)", published(ps.tables(closed_form, length=40)), theory(ps.tables(closed_form, length=200)), id="C-7")
+@claim(
+    "(7)",
+    published(ps.tables(tables.closed_form, length=40)),
+    theory(ps.tables(tables.closed_form, length=200)),
+    id="C-7",
+)
 def the_four_gram_loss_has_a_closed_form(table):
     """The printed loss of the 4-gram, with N = L - 2 terms in M, is the sum over the tokens that head 1 reads."""
     there = table.printed.sel(p=0.3, g=0.6)
@@ -181,17 +167,13 @@ def slope_and_value_converge_like_the_inverse_root(runs):
     )
 
 
-@claim(
-    "Theorem 4, Phase IV, 4-gram",
-    published(evidence.four_gram_alphas),
-    theory(evidence.four_gram_long_alphas),
-    id="C-T4d1",
+claims = (
+    the_four_gram_loss_has_a_closed_form,
+    learning_the_four_gram_takes_a_constant_time,
+    learning_the_four_gram_takes_logarithmic_time,
+    half_of_the_four_gram_value_comes_at_once,
+    the_four_gram_value_comes_after_a_logarithm,
+    the_four_gram_value_overshoots_and_stays_below_twice_its_target,
+    the_first_lyapunov_function_falls,
+    slope_and_value_converge_like_the_inverse_root,
 )
-def the_four_gram_loss_falls_like_one_over_t(runs):
-    """The 4-gram loss falls like 1/t; in fact like 1/(4 t), whatever alpha."""
-    late = runs.sel(time=slice(1000, None))
-    if not runs.time[-1] >= 4000:
-        return ps.undecided(f"the run ends at {float(runs.time[-1]):g}", "a run to 4000: a factor 4 in late time")
-    return ps.scales_like(
-        late.loss_g4, late.time + 0 * late.loss_g4, -1.0, 0.01, "4-gram loss", along="time"
-    ) & ps.within(4 * runs.time.isel(time=-1) * runs.loss_g4.isel(time=-1), 0.995, 1.005, "4 t L at the end")

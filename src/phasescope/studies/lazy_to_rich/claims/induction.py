@@ -1,8 +1,6 @@
-"""The rich component (Appendix C.3.2): head 2 learns its value h, overshoots, and comes back as its dot product w grows."""
+"""The rich component (Appendix C.3.2, (11) to (14)): head 2 learns its value h, overshoots, and comes back as w grows."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 import xarray as xr
@@ -10,24 +8,20 @@ import xarray as xr
 import phasescope as ps
 from phasescope import Outcome, beyond, claim, published, theory
 
+from ..closed_forms import tipping_weight
 from ..event_times import value_at
-from ..phases import c_star, falls, h_star, keys, number, points, ran_to_the_end, reaches, spec_of, turning_time
-from . import evidence
-
-STUCK = 1e-9  # of the loss at the start: below it the differences from the fixed point are rounding
-
-
-def learning(runs: xr.Dataset) -> xr.DataArray:
-    """The records at which something is left to learn."""
-    return runs.loss_ih > STUCK * runs.loss_ih.isel(time=0, drop=True)
-
-
-def once_learned(runs: xr.Dataset, judge: Callable[[], ps.Verdict], left: float = 1e-5) -> ps.Verdict:
-    """What `judge` says if all lanes have learned the induction head at their end; a horizon before that says nothing."""
-    last = float((runs.loss_ih.isel(time=-1) / runs.loss_ih.isel(time=0)).max(skipna=False))
-    if not last <= left:
-        return ps.undecided(f"at the end {last:.3g} of the induction head's loss is left", f"a run until {left:g}")
-    return judge()
+from ..phases import (
+    c_star,
+    h_star,
+    keys,
+    learning,
+    number,
+    once_learned,
+    points,
+    reaches,
+    turning_time,
+)
+from . import evidence, tables
 
 
 @claim(
@@ -52,13 +46,6 @@ def _overshoots_once(runs: xr.Dataset) -> ps.Verdict:
         & ps.positive(1 - runs.w_kq / number(runs, "w_star"), "1 - w / w*", where=going)
         & ps.within(peak, 0.0, runs.time[-1], "T_2^h")
     )
-
-
-def tipping_weight(w_star: xr.DataArray) -> xr.DataArray:
-    r"""$w^\circ$ of (11)."""
-    c = w_star**2
-    inner = ((4 * c**2 - 3) ** 2 - 16 * c**2) ** 0.5
-    return ((3 - 4 * c**2 - inner) / (8 * c)) ** 0.5
 
 
 @claim("(11)", published(evidence.paper_mild, evidence.paper_strong), id="C-11")
@@ -163,21 +150,14 @@ def the_value_overshoots_by_little_for_wider_targets(runs):
     return the_value_overshoots_by_little.check(runs)
 
 
-def overshoots(targets: tuple[float, ...]) -> xr.Dataset:
-    """R(w*), the bound on h(T_2^h) / h* that (14) rests on."""
-    w_star = xr.DataArray(list(targets), {"w_star": list(targets)}, "w_star")
-    w, c = tipping_weight(w_star), w_star**2
-    return xr.Dataset({"R": np.sqrt((1 - 4 * w**4) / (1 - (w**2 + c) ** 2))})
-
-
 @claim(
     "before (14): R(w*) < 1 + 0.04 w*",
     published(
-        ps.tables(overshoots, targets=(0.1, 0.2, 0.3, 0.49)),
+        ps.tables(tables.overshoots, targets=(0.1, 0.2, 0.3, 0.49)),
         expect=Outcome.FAILS,
         because="R(0.49) = 1.042 and 1.0196 is asked for; the unnamed c of the proof is 0.385",
     ),
-    theory(ps.tables(overshoots, targets=(0.1, 0.2, 0.3, 0.38))),
+    theory(ps.tables(tables.overshoots, targets=(0.1, 0.2, 0.3, 0.38))),
     id="C-14-R",
 )
 def the_bound_on_the_overshoot_is_flat(table):
@@ -188,58 +168,13 @@ def the_bound_on_the_overshoot_is_flat(table):
     )
 
 
-@claim("Lemma 3", published(evidence.figure_1), theory(evidence.true_unbalanced), id="C-L3")
-def the_two_weights_stay_balanced(run):
-    """w_Q^2 - w_K^2 is conserved: equal weights stay equal, unequal ones keep their difference."""
-    spec = spec_of(run)
-    start = spec.sigma**2 * (spec.imbalance**2 - 1)
-    return once_learned(
-        run,
-        lambda: (
-            ps.agree(run.balance, start, atol=1e-10, what="w_Q^2 - w_K^2")
-            & ps.agree(run.w_q**2 - run.w_k**2, start, atol=1e-10, what="w_Q^2 - w_K^2")
-            & ps.at_least(run.w_kq.isel(time=-1) / run.w_kq.isel(time=0), 10.0, "growth of w")
-            & ran_to_the_end(run)
-        ),
-        left=0.01,
-    )
-
-
-@claim("Lemma 3 for descent", beyond(evidence.unbalanced_steps), id="C-L3-gd")
-def descent_shrinks_the_imbalance_by_its_square(run):
-    """A step of descent multiplies w_Q^2 - w_K^2 by 1 - eta^2 G^2, G being the slope of the loss in w_K w_Q: conserved but
-    for the square of the step."""
-    eta = spec_of(run).eta
-    slope = -run.w_k.diff("time").values / (eta * run.w_q.values[:-1])
-    other = -run.w_q.diff("time").values / (eta * run.w_k.values[:-1])
-    kept = np.log(np.abs(run.balance.values[1:] / run.balance.values[0]))
-    law = np.cumsum(np.log1p(-np.minimum((eta * slope) ** 2, 0.5)))
-    return (
-        ps.agree(slope, other, rtol=1e-6, atol=1e-12, what="G from w_K and from w_Q")
-        & ps.agree(kept[10:], law[10:], rtol=1e-3, atol=1e-12, what="ln of the imbalance over its start")
-        & ps.at_most(law[-1], -1e-8, "ln of the imbalance at the end")
-        & ran_to_the_end(run)
-    )
-
-
-@claim(
-    "Appendix C.3.2, second Lyapunov function",
-    published(evidence.paper_mild, evidence.paper),
-    beyond(evidence.true_wide),
-    id="C-Lyap2",
+claims = (
+    the_value_overshoots_once_and_the_dot_product_only_grows,
+    the_value_turns_beyond_the_tipping_weight,
+    the_value_reaches_its_target_within_twice_n,
+    the_value_reaches_its_target_after_a_logarithm,
+    the_time_of_the_value_does_not_depend_on_the_start,
+    the_value_overshoots_by_little,
+    the_value_overshoots_by_little_for_wider_targets,
+    the_bound_on_the_overshoot_is_flat,
 )
-def the_second_lyapunov_function_falls(*sweeps):
-    """After T_2^h, G(v, h) decreases at a rate of at least c* h*^2 / (4 N); the paper asks for c* <= 0.3."""
-    return ps.all_of(once_learned(runs, lambda runs=runs: _falls_exponentially(runs)) for runs in sweeps)
-
-
-def _falls_exponentially(runs: xr.Dataset) -> ps.Verdict:
-    unit = c_star(runs) * h_star(runs) ** 2 / keys(runs)
-    peak = turning_time(runs)
-    later = learning(runs) & (runs.time > peak) & (c_star(runs) <= 0.3)
-    speed = -runs.lyap_vh_rate / (unit * runs.lyap_vh)
-    return (
-        ps.at_least(speed, 0.25, "-N dG/dt / (c* h*^2 G)", where=later)
-        & falls(runs.lyap_vh, "G(v, h)", where=later)
-        & ps.within(peak, 0.0, runs.time[-1], "T_2^h")  # a lane without it would be left out unseen
-    )

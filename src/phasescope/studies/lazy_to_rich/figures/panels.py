@@ -46,3 +46,24 @@ def legend(axes: Axes, *, flow: str = "", **changes: Any) -> None:
     if flow:
         axes.plot([], [], **FLOW, label=flow)
     ps.legend(axes, **changes)
+
+
+def four_phases(run, flow, axes) -> None:
+    """Total loss, partial losses and parameters of Stage II over log time."""
+    total, partial, weights = axes
+    over(run, flow, "loss", total, BLACK, "total loss")
+    over(run, flow, "loss_g4", partial, BLUE, r"4-gram, $\mathcal{L}_{G4}$")
+    over(run, flow, "loss_ih", partial, VERMILION, r"induction head, $\mathcal{L}_{IH}$")
+    for name, color, label in (
+        ("p", BLUE, "$p$"), ("g", GREEN, "$g$"), ("h", PURPLE, "$h$"), ("w_kq", VERMILION, "$w_{KQ}$"),
+    ):  # fmt: skip
+        over(run, flow, name, weights, color, label)
+    for panel in axes:
+        panel.set(xlabel=r"time $t = \eta \times$ steps", xscale="log", yscale="log", xlim=(1, run.time[-1]))
+    phases(flow, axes)
+    total.set(ylabel="total loss", ylim=(3e-5, 0.3))
+    partial.set(ylabel="partial loss", ylim=(1e-8, 0.3))
+    weights.set(ylabel="parameter", ylim=(7e-3, 8))
+    legend(total, flow="exact flow", loc="lower left")
+    legend(partial, loc="lower left")
+    legend(weights, loc="upper left", ncols=2)

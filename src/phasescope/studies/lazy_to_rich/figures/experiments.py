@@ -1,4 +1,4 @@
-"""Figures 1, 3 and 4 of the paper, each with the exact description upon the training run."""
+"""Figures 3 and 4 (Appendix B), each with the exact description upon the training run."""
 
 from __future__ import annotations
 
@@ -7,45 +7,14 @@ import phasescope as ps
 from ..claims import evidence
 from ..phases import spec_of
 from . import panels
-from .panels import BLACK, BLUE, GREEN, PURPLE, VERMILION
-
-
-def four_phases(run, flow, axes) -> None:
-    """Total loss, partial losses and parameters of Stage II over log time."""
-    total, partial, weights = axes
-    panels.over(run, flow, "loss", total, BLACK, "total loss")
-    panels.over(run, flow, "loss_g4", partial, BLUE, r"4-gram, $\mathcal{L}_{G4}$")
-    panels.over(run, flow, "loss_ih", partial, VERMILION, r"induction head, $\mathcal{L}_{IH}$")
-    for name, color, label in (
-        ("p", BLUE, "$p$"), ("g", GREEN, "$g$"), ("h", PURPLE, "$h$"), ("w_kq", VERMILION, "$w_{KQ}$"),
-    ):  # fmt: skip
-        panels.over(run, flow, name, weights, color, label)
-    for panel in axes:
-        panel.set(xlabel=r"time $t = \eta \times$ steps", xscale="log", yscale="log", xlim=(1, run.time[-1]))
-    panels.phases(flow, axes)
-    total.set(ylabel="total loss", ylim=(3e-5, 0.3))
-    partial.set(ylabel="partial loss", ylim=(1e-8, 0.3))
-    weights.set(ylabel="parameter", ylim=(7e-3, 8))
-    panels.legend(total, flow="exact flow", loc="lower left")
-    panels.legend(partial, loc="lower left")
-    panels.legend(weights, loc="upper left", ncols=2)
-
-
-@ps.figure("Figure 1", evidence.figure_1, evidence.true, panels=(1, 3), size=(8.4, 2.8))
-def figure_1(run, flow, axes):
-    """Stage II at alpha = 1, w* = 0.49, sigma = 0.01, L = 40: descent on samples (broad) and the exact flow of the softmax
-    model upon it (dashed). The 4-gram is at 1 % of its loss at T_I = 205 (I); the induction head's loss stays on its
-    plateau until T_II = 891 (II), while w grows exponentially, and is at 1 % of the plateau at T_III = 3181 (III); then the
-    4-gram converges like 1/(4t), the induction head exponentially (IV). The plateau is only 5.9 % of the induction head's
-    first loss: the value h removes the rest by t = 120, before T_I."""
-    four_phases(run, flow, axes)
+from .panels import BLUE, VERMILION
 
 
 @ps.figure("Figure 3", evidence.figure_3, evidence.true_boolean, panels=(1, 3), size=(8.4, 2.8))
 def figure_3(run, flow, axes):
     """The same with Boolean tokens: descent on samples (broad) and the exact flow of the Boolean model (dashed). The phases
     end at 205, 869 and 3378, against 205, 891 and 3181 for Gaussian tokens."""
-    four_phases(run, flow, axes)
+    panels.four_phases(run, flow, axes)
 
 
 @ps.figure(
@@ -73,3 +42,6 @@ def figure_4(gd_sampled, gd, adam_sampled, adam, axes):
     axes[0].set(ylabel="partial loss", ylim=(1e-5, 0.4))
     axes[1].set(ylabel="partial loss", ylim=(1e-11, 0.4))
     panels.legend(axes[0], flow="closed form", loc="lower left")
+
+
+figures = (figure_3, figure_4)

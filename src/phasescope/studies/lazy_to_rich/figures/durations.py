@@ -1,4 +1,4 @@
-"""The printed equations against the true model, and how the phases scale in both."""
+"""How long the phases last: Theorem 4 by the printed equations and by the true model."""
 
 from __future__ import annotations
 
@@ -7,42 +7,9 @@ import numpy as np
 import phasescope as ps
 
 from ..claims import evidence
-from ..claims.transition import PAPER, TRUE
 from ..phases import emergence, phase_times, spec_of
 from . import panels
-from .panels import BLACK, BLUE, ORANGE, PURPLE, SKY, VERMILION
-
-DESCRIPTIONS = (
-    ("printed (exp, one weight)", VERMILION, "-"),
-    ("softmax, one weight", ORANGE, "-."),
-    ("exp, two weights", PURPLE, "-."),
-    ("softmax, many keys", SKY, "-"),
-    ("softmax, $N = 38$ (true)", BLACK, "--"),
-)
-
-
-@ps.figure(
-    "equations of Appendix C.3.2 (ours)",
-    evidence.paper, evidence.true_tied, evidence.paper_untied, evidence.limit, evidence.true, evidence.figure_1, panels=(1, 2), size=(7.6, 3.0),
-)  # fmt: skip
-def paper_against_truth(paper, true_tied, paper_untied, limit, true, run, axes):
-    """The induction head of Figure 1 in five descriptions, and the trained model (grey). The printed equations finish at
-    T_III = 1310, the trained model and the exact flow at 3181, 2.43 times later. A factor 1.97 is the two weights w_K, w_Q
-    taken as one; 1.24 is exp / (L - 2) in place of the softmax, which also puts the plateau 32 % too high. The closed form
-    for many keys, (1 - 2 c c')^(-1/2), is 4.5 % early."""
-    losses, weights = axes
-    for panel, name in ((losses, "loss_ih"), (weights, "w_kq")):
-        panel.plot(run.time, run[name], color="0.5", label="trained on samples", **panels.DATA)
-    for (label, color, style), flow in zip(DESCRIPTIONS, (paper, true_tied, paper_untied, limit, true), strict=True):
-        end = float(phase_times(flow).T_III)
-        losses.plot(flow.time, flow.loss_ih, color=color, ls=style, lw=1.2)
-        losses.plot(end, np.interp(end, flow.time, flow.loss_ih), "o", ms=4, color=color)
-        weights.plot(flow.time, flow.w_kq, color=color, ls=style, lw=1.2, label=f"{label}: {end:.0f}")
-    losses.set(ylabel=r"$\mathcal{L}_{IH}$", yscale="log", ylim=(3e-7, 6e-4), xlim=(0, 4500), xlabel="time $t$")
-    weights.axhline(spec_of(true).w_star, color="0.5", lw=0.8, ls=":")
-    weights.set(ylabel="$w_{KQ}$", yscale="log", ylim=(8e-3, 0.7), xlim=(0, 4500), xlabel="time $t$")
-    panels.legend(weights, loc="lower right", title="description, and its $T_{III}$", title_fontsize=7)
-
+from .panels import BLUE, VERMILION
 
 AXES = ("length $L$", r"$1 + \alpha^\star$", r"$1/\sigma$", r"$w^\star$")
 
@@ -54,7 +21,7 @@ def durations(fraction: float, alphas, sigmas, targets, *lengths) -> list[np.nda
     return [over_length, emergence(alphas, fraction).values, emergence(sigmas, fraction).values, diagonal]
 
 
-@ps.figure("Theorem 4, durations (ours)", *PAPER, *TRUE, panels=(1, 4), size=(8.4, 2.7))
+@ps.figure("Theorem 4, durations (ours)", *evidence.PAPER, *evidence.TRUE, panels=(1, 4), size=(8.4, 2.7))
 def scaling(p_a, p_s, p_w, p_1, p_2, p_3, p_4, t_a, t_s, t_w, t_1, t_2, t_3, t_4, axes):
     """End of the plateau (T_II, open) and of the emergence (T_III, filled) over the length, 1 + alpha, 1/sigma and w* (at
     sigma = 0.002 w*), for the printed equations and for the true model, with the fitted exponents of T_III and their 95 %
@@ -113,3 +80,6 @@ def phase_diagram(true, paper, axes):
         panel.plot(0.49, 0.01, "*", ms=9, mfc="w", mec="k")
         panel.set(xlabel=r"target $w^\star$", ylabel=r"start $\sigma$", yscale="log")
         panel.grid(visible=False)
+
+
+figures = (scaling, phase_diagram)
