@@ -26,7 +26,7 @@ from phasescope.analysis.checks import (
 )
 from phasescope.analysis.fits import exponent, slope
 from phasescope.analysis.phases import crossing
-from phasescope.analysis.verdict import Outcome
+from phasescope.analysis.verdict import Outcome, Verdict
 
 HOLDS, FAILS, UNDECIDED = Outcome.HOLDS, Outcome.FAILS, Outcome.UNDECIDED
 TIMES = np.linspace(0.1, 15.0, 150)
@@ -62,6 +62,7 @@ def test_a_difference_is_measured_against_the_tolerance_and_placed():
     off[7, 1] += 3e-6
     verdict = agree(off, logistic(), atol=1e-6)
     assert (verdict.outcome, verdict.where) == (FAILS, "time=0.8, mode=1")
+    assert verdict.at == {"time": pytest.approx(0.8), "mode": 1.0}
     assert "3e-06" in verdict.measured
     assert "1e-06" in verdict.required
 
@@ -399,6 +400,7 @@ def test_eventually_says_from_when():
 def test_eventually_asks_every_lane():
     verdict = eventually(logistic() > 0.5)
     assert (verdict.outcome, verdict.where) == (HOLDS, "mode=2, from time=3.5")
+    assert verdict.at == {"mode": 2.0, "time": pytest.approx(3.5)}
     assert eventually(logistic(1e-9) > 0.5).where == "mode=2, from time=10.4"
     assert eventually(logistic(1e-14) > 0.5).outcome == FAILS
 
@@ -421,3 +423,34 @@ def test_a_conserved_quantity_stays_where_it_started():
     assert (verdict.outcome, verdict.where) == (FAILS, "time=1")
     assert constant(series([2.0])).outcome == UNDECIDED
     assert constant(logistic(), atol=1e-3).outcome == FAILS
+
+
+def test_coordinates_in_words_stay_words_and_are_no_numbers_of_the_verdict():
+    scores = xr.DataArray([1.0, -1.0], {"head": ["early", "late"]}, "head")
+    verdict = positive(scores)
+    assert (verdict.where, verdict.at) == ("head=late", {})
+
+
+def test_an_axis_without_coordinates_is_named_by_position():
+    assert positive(np.array([1.0, 2.0, -1.0])).at == {"index": 2.0}
+
+
+def test_every_lane_of_a_power_law_is_named_by_its_own_coordinates():
+    x = xr.DataArray(np.geomspace(1, 100, 8), {"n": np.arange(8)}, "n")
+    powers = xr.DataArray([2.0, 3.0], {"mode": [5, 6]}, "mode")
+    verdict = scales_like(x**powers, x, 2.0, 0.1, along="n")
+    assert (verdict.outcome, verdict.where, verdict.at) == (FAILS, "mode=6", {"mode": 6.0})
+
+
+def test_joined_verdicts_have_the_coordinates_of_the_one_that_decides():
+    holds = Verdict(HOLDS, "", "", at={"time": 1.0})
+    fails = Verdict(FAILS, "", "", at={"time": 2.0})
+    assert (holds & fails).at == (fails & holds).at == {"time": 2.0}
+
+
+def test_a_vacuous_part_makes_the_whole_vacuous():
+    assert (Verdict(HOLDS, "", "", vacuous=True) & Verdict(HOLDS, "", "")).vacuous
+
+
+def test_a_verdict_can_be_kept_in_a_set():
+    assert len({Verdict(HOLDS, "", "", at={"time": 1.0}), Verdict(HOLDS, "", "", at={"time": 1.0})}) == 1

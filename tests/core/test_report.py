@@ -39,7 +39,7 @@ MIXED = Ledger(
         row("e", "fails", "fails", "beyond", because="width is finite"),
         row("f", "undecided", "undecided", error=True),
         row("g", study="other"),
-        row("h", measured="bound 1e9: vacuous", study="other"),
+        row("h", measured="bound 1e9: vacuous", vacuous=True, study="other"),
     )
 )
 
@@ -68,7 +68,7 @@ def unobtainable():
 @ps.claim("Theorem 1", ps.tables(curves), id="falls")
 def falls(ds):
     """The loss falls."""
-    return ps.Verdict(HOLDS, "largest step -1e-4", "falls", "time=100", -1e-4)
+    return ps.Verdict(HOLDS, "largest step -1e-4", "falls", "time=100", -1e-4, at={"time": 100.0})
 
 
 @ps.claim(
@@ -323,12 +323,14 @@ def test_a_place_on_a_logarithmic_axis_is_marked_where_the_curve_has_it():
     panel = plot(curves()).panels[0]
     left, _, right, _ = panel.box
     lo, hi = np.log10(panel.limits)
-    assert panel.mark("position=2, time=100") == pytest.approx(left + (2 - lo) / (hi - lo) * (right - left), abs=0.1)
+    assert panel.mark({"position": 2.0, "time": 100.0}) == pytest.approx(
+        left + (2 - lo) / (hi - lo) * (right - left), abs=0.1
+    )
 
 
-@pytest.mark.parametrize("where", ["", "length=3", "lifetime=5", "time=nan", "time=1e99", "time=.", HOSTILE])
-def test_a_place_that_is_not_on_the_axis_is_not_marked(where):
-    assert plot(curves()).panels[0].mark(where) is None
+@pytest.mark.parametrize("at", [{}, {"length": 3.0}, {"time": np.nan}, {"time": 1e99}, {HOSTILE: 5.0}])
+def test_a_place_that_is_not_on_the_axis_is_not_marked(at):
+    assert plot(curves()).panels[0].mark(at) is None
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Arrays side by side: entries that belong together are found by coordinates, and a place has a name in words."""
+"""Arrays side by side: entries that belong together are found by coordinates, and each has coordinates to name it by."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
+
+from .types import ArrayLike, Axis
 
 # Two record times are the same if they differ by rounding: eta * 300 steps and the 300th of linspace.
 SAME = 1e-9
@@ -51,7 +53,7 @@ def would_lose_records(problem: BaseException) -> bool:
     return isinstance(problem, ValueError) and "join='exact'" in str(problem)
 
 
-def aligned(*arrays: Any) -> list[xr.DataArray]:
+def aligned(*arrays: ArrayLike) -> list[xr.DataArray]:
     """The arrays over one common set of axes, entry by entry, in float64.
 
     DataArrays are matched by coordinates (which must coincide, in any order) and broadcast by name; plain arrays must
@@ -65,17 +67,23 @@ def aligned(*arrays: Any) -> list[xr.DataArray]:
         for other in matched:
             x = _matched(x, other)
         matched.append(_numbers(x))
-    common = iter(xr.broadcast(*matched))
-    template = xr.broadcast(*matched)[0]
-    return [next(common) if isinstance(x, xr.DataArray) else _dressed(x, template) for x in arrays]
+    broadcast = xr.broadcast(*matched)
+    remaining = iter(broadcast)
+    out = []
+    for x in arrays:
+        if isinstance(x, xr.DataArray):
+            out.append(next(remaining))
+        else:
+            out.append(_dressed(x, broadcast[0]))
+    return out
 
 
-def one(x: Any) -> xr.DataArray:
+def one(x: ArrayLike) -> xr.DataArray:
     """A single array, labelled."""
     return aligned(x)[0]
 
 
-def axis(x: xr.DataArray, along: str | int | None) -> str:
+def axis(x: xr.DataArray, along: Axis) -> str:
     """The axis a statement runs along: the one named, else the only one, else time."""
     if isinstance(along, int) and -x.ndim <= along < x.ndim:
         return str(x.dims[along])
@@ -104,23 +112,52 @@ def chosen(x: xr.DataArray, marks: xr.DataArray) -> xr.DataArray:
     return x.isel({d: xr.DataArray(i, dims="entry") for d, i in zip(x.dims, at, strict=True)})
 
 
-def place(x: xr.DataArray, index: Mapping[Any, int]) -> str:
-    """The coordinates of an entry: `time=284, length=3`."""
-    return ", ".join(f"{name}={value}" for d, i in index.items() for name, value in _coordinates(x, d, i))
+def coordinates_of(x: xr.DataArray, index: Mapping[Any, int]) -> dict[str, Any]:
+    """The coordinates of an entry by name; of an axis that has none, the position along it."""
+    found: dict[str, Any] = {}
+    for dim, i in index.items():
+        names = _coordinate_names(x, dim)
+        found |= {str(name): x[name].values[i] for name in names}
+        if not names:
+            found[str(dim)] = i
+    return found
 
 
-def _coordinates(x: xr.DataArray, dim: Hashable, i: int) -> list[tuple[Hashable, str]]:
-    """Name and value of the axis's own coordinate; of a row of chosen entries, those of the axes it came from."""
-    names = [dim] if dim in x.coords else [c for c in x.coords if x[c].dims == (dim,)] if dim == "entry" else []
-    values = [(c, x[c].values[i]) for c in names] or [(dim, i)]
-    return [(c, f"{v:.6g}" if isinstance(v, float | np.floating) else str(v)) for c, v in values]
+def in_words(coordinates: Mapping[str, Any]) -> str:
+    """`time=284, length=3`."""
+    return ", ".join(f"{name}={_word(value)}" for name, value in coordinates.items())
+
+
+def numbers_in(coordinates: Mapping[str, Any]) -> dict[str, float]:
+    """Those coordinates that are numbers."""
+    numbers = {}
+    for name, value in coordinates.items():
+        if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
+            numbers[name] = float(value)
+    return numbers
+
+
+def _coordinate_names(x: xr.DataArray, dim: Hashable) -> list[Hashable]:
+    """The axis's own coordinate; of a row of chosen entries, those of the axes it came from."""
+    if dim in x.coords:
+        return [dim]
+    if dim == "entry":
+        return [name for name in x.coords if x[name].dims == (dim,)]
+    return []
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, float | np.floating):
+        return f"{value:.6g}"
+    return str(value)
 
 
 def _anonymous(x: np.ndarray) -> xr.DataArray:
-    return xr.DataArray(x, dims=["index"] if x.ndim == 1 else [f"axis_{i}" for i in range(x.ndim)])
+    names = ["index"] if x.ndim == 1 else [f"axis_{i}" for i in range(x.ndim)]
+    return xr.DataArray(x, dims=names)
 
 
-def _dressed(x: Any, like: xr.DataArray) -> xr.DataArray:
+def _dressed(x: ArrayLike, like: xr.DataArray) -> xr.DataArray:
     values = np.asarray(x, float)
     if values.shape not in ((), like.shape):
         raise ValueError(
@@ -136,11 +173,11 @@ def _numbers(x: xr.DataArray) -> xr.DataArray:
 def _matched(x: xr.DataArray, other: xr.DataArray) -> xr.DataArray:
     """`x` in the order, and with the coordinates, of `other` on the axes they share."""
     for dim in set(x.dims) & set(other.dims):
-        ours, theirs = x[dim].values, other[dim].values
+        ours = x[dim].values
+        theirs = other[dim].values
         named = dim in x.coords and dim in other.coords
         if ours.size == theirs.size and named:
-            back = np.argsort(np.argsort(theirs, kind="stable"), kind="stable")
-            order = np.arange(ours.size) if _same(ours, theirs) else np.argsort(ours, kind="stable")[back]
+            order = _order_of(ours, theirs)
             if _same(ours[order], theirs):
                 x = x.isel({dim: order}).assign_coords({dim: other[dim].variable})
                 continue
@@ -151,8 +188,17 @@ def _matched(x: xr.DataArray, other: xr.DataArray) -> xr.DataArray:
     return x
 
 
+def _order_of(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+    """The permutation that brings our coordinates into the order of theirs, if any does."""
+    if _same(ours, theirs):
+        return np.arange(ours.size)
+    rank = np.argsort(np.argsort(theirs, kind="stable"), kind="stable")
+    return np.argsort(ours, kind="stable")[rank]
+
+
 def _same(a: np.ndarray, b: np.ndarray) -> bool:
     if a.dtype.kind in "iuf" and b.dtype.kind in "iuf":
-        a, b = a.astype(float), b.astype(float)
-        return bool(np.all(np.abs(a - b) <= SAME * np.maximum(np.abs(a), np.abs(b))))
+        difference = np.abs(a.astype(float) - b.astype(float))
+        size = np.maximum(np.abs(a.astype(float)), np.abs(b.astype(float)))
+        return bool(np.all(difference <= SAME * size))
     return bool(np.all(a == b))

@@ -42,33 +42,43 @@ class ChangePoints:
     @property
     def stability(self) -> float:
         """The width of the range of penalties, in natural log."""
-        return float(np.log(self.high / self.low)) if 0 < self.low < self.high else 0.0
+        if not 0 < self.low < self.high:
+            return 0.0
+        return float(np.log(self.high / self.low))
 
 
 def change_points(da: xr.DataArray, log_time: bool = False, records: int = 200, along: str = "time") -> ChangePoints:
-    """The times at which one run changes from one straight line to another, in time or in log time.
+    """The times at which one run changes from one straight line to another.
 
-    At most about `records` records are used, evenly spread over the axis, so times are as fine as these.
+        >>> t = np.arange(100.0)
+        >>> loss = xr.DataArray(np.where(t < 40, 1.0, 0.2), {"time": t}, "time")
+        >>> ps.change_points(loss).times
+        (40.0,)
+
+    **Arguments:** `da`: one run. `log_time`: the lines are straight in log time. `records`: about as many records are
+    used at most, evenly spread over the axis, so times are as fine as these. `along`: the axis of time.
+
+    **Returns:** a `ChangePoints` with the `times` of the first records of the new phases, the range of penalties from
+    `low` to `high` that gives as many of them, the `noise`, and `why` this is the answer.
+
+    **Raises:** `ValueError` if `da` has other axes than `along`: select a lane first.
     """
     if da.dims != (along,) or along not in da.coords:
         raise ValueError(
             f"change_points takes one run with an axis {along!r}, got axes {da.dims}: select a lane first."
         )
-    t, x = da[along].values.astype(float), da.values.astype(float)
-    good = np.isfinite(x) & ((t > 0) | (not log_time))
-    t, x = t[good], x[good]
-    s = np.log(t) if log_time else t
-    if s.size > records:
-        some = np.unique(np.searchsorted(s, np.linspace(s[0], s[-1], records)).clip(0, s.size - 1))
-        t, x, s = t[some], x[some], s[some]
+    t, s, x = _spread_out(da[along].values.astype(float), da.values.astype(float), log_time, records)
     if s.size < FEWEST:
         return ChangePoints((), np.nan, np.nan, np.nan, f"{s.size} records, {FEWEST} are needed")
     spread = float(np.std(x))
     if spread <= 1e-14 * float(np.abs(x).max()):
         return ChangePoints((), 0.0, np.inf, 0.0, "the signal is constant")
-    s, x = (s - s.mean()) / np.std(s), (x - x.mean()) / spread
-    noise, misfit = max(_noise(s, x), ROUNDING), _misfits(s, x)
-    floor, top = noise**2 * _white_noise_penalty(s.size), float(misfit[0, -1])
+    s = (s - s.mean()) / np.std(s)
+    x = (x - x.mean()) / spread
+    noise = max(_noise(s, x), ROUNDING)
+    misfit = _misfits(s, x)
+    floor = noise**2 * _white_noise_penalty(s.size)
+    top = float(misfit[0, -1])
     if top <= floor:
         return ChangePoints((), floor, np.inf, noise, "one straight line leaves only noise")
     lowest = max(floor, DEPTH * top)
@@ -80,6 +90,22 @@ def change_points(da: xr.DataArray, log_time: bool = False, records: int = 200, 
         return ChangePoints((), low, high, noise, "no number of changes is stable: the signal bends without breaking")
     why = "more changes would fit noise" if low <= floor else "stable over the widest range of penalties"
     return ChangePoints(tuple(float(t[i]) for i in cuts), low, high, noise, why)
+
+
+def _spread_out(
+    t: np.ndarray, x: np.ndarray, log_time: bool, records: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Times, times on the axis of the lines, and values: those that are known, about `records` of them at most."""
+    good = np.isfinite(x)
+    if log_time:
+        good &= t > 0
+    t = t[good]
+    x = x[good]
+    s = np.log(t) if log_time else t
+    if s.size > records:
+        some = np.unique(np.searchsorted(s, np.linspace(s[0], s[-1], records)).clip(0, s.size - 1))
+        return t[some], s[some], x[some]
+    return t, s, x
 
 
 def _white_noise_penalty(n: int) -> float:
@@ -106,14 +132,20 @@ def _misfits(s: np.ndarray, x: np.ndarray) -> np.ndarray:
     sums = [np.concatenate([[0.0], np.cumsum(v)]) for v in (np.ones_like(s), s, x, s * s, s * x, x * x)]
     n, S, X, SS, SX, XX = (v[None, :] - v[:, None] for v in sums)
     n = np.where(n > 0, n, 1.0)
-    ss, sx, xx = SS - S * S / n, SX - S * X / n, XX - X * X / n
-    return np.maximum(xx - np.where(ss > 0, sx**2 / np.where(ss > 0, ss, 1.0), 0.0), 0.0)
+    ss = SS - S * S / n
+    sx = SX - S * X / n
+    xx = XX - X * X / n
+    explained = np.where(ss > 0, sx**2 / np.where(ss > 0, ss, 1.0), 0.0)
+    return np.maximum(xx - explained, 0.0)
 
 
 def _ranges(misfit: np.ndarray, lowest: float, top: float) -> dict[Segments, tuple[float, float]]:
     """Every best segmentation for a penalty from `lowest` to `top`, with its range of penalties."""
     search = _searcher(misfit)
-    cost = lambda cuts: sum(misfit[i, j] for i, j in itertools.pairwise((0, *cuts, len(misfit) - 1)))
+
+    def cost(cuts: Segments) -> float:
+        return sum(misfit[i, j] for i, j in itertools.pairwise((0, *cuts, len(misfit) - 1)))
+
     between: list[tuple[Segments, Segments]] = [((), search(lowest))]
     chain: dict[Segments, tuple[float, float]] = {(): (lowest, top)}
     while between:
@@ -122,10 +154,8 @@ def _ranges(misfit: np.ndarray, lowest: float, top: float) -> dict[Segments, tup
             continue
         even = float((cost(few) - cost(many)) / (len(many) - len(few)))
         middle = search(even) if len(many) > len(few) + 1 else few
-        if (
-            len(few) < len(middle) < len(many)
-            and cost(middle) + even * len(middle) < cost(few) + even * len(few) - 1e-9 * top
-        ):
+        better = cost(middle) + even * len(middle) < cost(few) + even * len(few) - 1e-9 * top
+        if len(few) < len(middle) < len(many) and better:
             between += [(few, middle), (middle, many)]
             continue
         chain[few] = (max(even, lowest), chain.get(few, (lowest, top))[1])
@@ -139,7 +169,8 @@ def _searcher(misfit: np.ndarray) -> Callable[[float], Segments]:
     from ruptures.detection import Pelt
 
     class Lines(BaseCost):
-        min_size, table = SHORTEST, misfit.tolist()
+        min_size = SHORTEST
+        table = misfit.tolist()
 
         @property
         def model(self) -> str:

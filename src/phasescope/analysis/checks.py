@@ -9,65 +9,135 @@ neither is ever a success. `where=` marks the entries a statement is about; the 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from ..errors import PlanError
-from .align import Misaligned, aligned, axis, in_order, one, place
-from .decide import among, bounded, decide, first, monotone, name_of, near, power_law
+from .align import Misaligned, aligned, axis, coordinates_of, in_order, in_words, numbers_in, one
+from .decide import among, bounded, decide, first, monotone, name_of, near, power_law, verdict_at
 from .phases import sustained
+from .types import ArrayLike, Axis, Condition, Index
 from .verdict import Outcome, Verdict, undecided
 
+# From the best to the worst.
+SEVERITY = (Outcome.HOLDS, Outcome.UNDECIDED, Outcome.FAILS)
+# A run has reached its end if it falls short of it by rounding only.
+ROUNDING = 1e-9
 
-def agree(a: Any, b: Any, atol: float = 0.0, rtol: float = 0.0, what: str = "", *, where: Any = None) -> Verdict:
-    """|a - b| <= atol + rtol |b| everywhere. Their coordinates must coincide: agreement at no common time is none."""
+
+def agree(
+    a: ArrayLike,
+    b: ArrayLike,
+    atol: float = 0.0,
+    rtol: float = 0.0,
+    what: str = "",
+    *,
+    where: Condition | None = None,
+) -> Verdict:
+    """|a - b| <= atol + rtol |b| everywhere.
+
+        >>> ps.agree([1.0, 2.0], [1.0, 2.001], atol=0.01).outcome.value
+        'holds'
+
+    **Arguments:**
+
+    - `a`, `b`: arrays; entries that belong together are found by coordinates.
+    - `atol`, `rtol`: what is allowed, absolutely and relative to `b`.
+    - `what`: what the verdict calls the quantity.
+    - `where`: true at the entries that the statement is about; all of them if not given.
+
+    **Returns:** a `Verdict`; undecided if the coordinates do not coincide, for agreement at no common time is none.
+    """
     required = _tolerance("equal", atol, rtol)
     try:
-        a, b = among(where, a, b)
+        left, right = among(where, a, b)
     except Misaligned as mismatch:
         return undecided(str(mismatch), required)
-    return near(a, b, (atol, rtol), required, f"{name_of(what, a)} differs by")
+    return near(left, right, (atol, rtol), required, f"{name_of(what, left)} differs by")
 
 
-def constant(x: Any, atol: float = 0.0, rtol: float = 0.0, what: str = "", along: str | int | None = None) -> Verdict:
-    """|x - x0| <= atol + rtol |x0| at all records, x0 being the first: a conserved quantity, entry by entry."""
+def constant(x: ArrayLike, atol: float = 0.0, rtol: float = 0.0, what: str = "", along: Axis = None) -> Verdict:
+    """|x - x0| <= atol + rtol |x0| at all records, x0 being the first: a conserved quantity.
+
+        >>> ps.constant([3.0, 3.0, 3.2], rtol=0.01).outcome.value
+        'fails'
+
+    **Arguments:** `x`: an array. `atol`, `rtol`: the drift allowed. `what`: its name in the verdict. `along`: the
+    axis; the only one or time if not given. Every other entry has its own start.
+
+    **Returns:** a `Verdict`; undecided with fewer than two records.
+    """
     required = _tolerance("as at the start", atol, rtol)
-    x = one(x)
-    dim = axis(x, along)
-    if x.sizes[dim] < 2:
-        return undecided(f"{name_of(what, x)} has {x.sizes[dim]} records: nothing to compare", required)
-    x = in_order(x, dim)
-    x, start = aligned(x, x.isel({dim: 0}, drop=True))
-    return near(x, start, (atol, rtol), required, f"{name_of(what, x)} drifts by")
+    numbers = one(x)
+    dim = axis(numbers, along)
+    if numbers.sizes[dim] < 2:
+        return undecided(f"{name_of(what, numbers)} has {numbers.sizes[dim]} records: nothing to compare", required)
+    numbers = in_order(numbers, dim)
+    numbers, start = aligned(numbers, numbers.isel({dim: 0}, drop=True))
+    return near(numbers, start, (atol, rtol), required, f"{name_of(what, numbers)} drifts by")
 
 
-def within(x: Any, lo: Any, hi: Any, what: str = "", *, where: Any = None) -> Verdict:
-    """lo <= x <= hi everywhere; the smallest slack decides."""
+def within(x: ArrayLike, lo: ArrayLike, hi: ArrayLike, what: str = "", *, where: Condition | None = None) -> Verdict:
+    """lo <= x <= hi everywhere; the smallest slack decides.
+
+        >>> ps.within([0.2, 0.9], 0.0, 1.0).outcome.value
+        'holds'
+
+    **Arguments:** `x`: an array. `lo`, `hi`: numbers, or arrays with axes of `x`. `what`: its name in the verdict.
+    `where`: true at the entries that the statement is about.
+
+    **Returns:** a `Verdict`, whose `value` is the entry with the smallest slack.
+    """
     return bounded(x, lo, hi, what, where)
 
 
-def at_most(x: Any, bound: Any, what: str = "", *, where: Any = None) -> Verdict:
-    """x <= bound everywhere; the smallest slack decides."""
+def at_most(x: ArrayLike, bound: ArrayLike, what: str = "", *, where: Condition | None = None) -> Verdict:
+    """x <= bound everywhere; the smallest slack decides.
+
+        >>> ps.at_most([0.1, 0.7], 0.5, "loss").measured
+        'loss = 0.7 (worst of 2, slack -0.2)'
+
+    **Arguments:** `x`: an array. `bound`: a number, or an array with axes of `x`. `what`: its name in the verdict.
+    `where`: true at the entries that the statement is about.
+
+    **Returns:** a `Verdict`; undecided where the bound is infinite.
+    """
     return bounded(x, -np.inf, bound, what, where)
 
 
-def at_least(x: Any, bound: Any, what: str = "", *, where: Any = None) -> Verdict:
-    """x >= bound everywhere; the smallest slack decides."""
+def at_least(x: ArrayLike, bound: ArrayLike, what: str = "", *, where: Condition | None = None) -> Verdict:
+    """x >= bound everywhere; the smallest slack decides.
+
+        >>> ps.at_least([0.8, 0.9], 0.5, "accuracy").required
+        'at least 0.5'
+
+    **Arguments:** `x`: an array. `bound`: a number, or an array with axes of `x`. `what`: its name in the verdict.
+    `where`: true at the entries that the statement is about.
+
+    **Returns:** a `Verdict`; undecided where the bound is infinite.
+    """
     return bounded(x, bound, np.inf, what, where)
 
 
 def reached(run: xr.Dataset, end: float | None = None) -> Verdict:
     """The records go on to `end`. If not the run broke off, and what it would have shown later is not known.
 
-    Without `end`, the planned end of the run is meant, which its dataset knows: the time of its last
-    record if no stage is left early.
+        >>> run = xr.Dataset(coords={"time": [0.0, 1.0, 2.0]})
+        >>> ps.reached(run, 10.0).measured
+        'the run stops at 2 of 10'
+
+    **Arguments:** `run`: a dataset with a time axis. `end`: the last time that was asked for; if not given, the
+    planned end of the run, which its dataset knows: the time of its last record if no stage is left early.
+
+    **Returns:** a `Verdict` to join with others by `&`: it holds without a word, or is undecided.
+
+    **Raises:** `PlanError` if no end is given and the dataset has no planned one.
     """
     if end is None:
         end = _planned_end(run)
     last = float(run.time[-1])
-    if not last >= end * (1 - 1e-9):
+    if not last >= end * (1 - ROUNDING):
         return undecided(f"the run stops at {last:.6g} of {end:.6g}", "a run to the end")
     return Verdict(Outcome.HOLDS, "", "")
 
@@ -81,28 +151,74 @@ def _planned_end(run: xr.Dataset) -> float:
     return float(run.attrs["planned_end"])
 
 
-def positive(x: Any, what: str = "", *, where: Any = None) -> Verdict:
-    """x > 0 everywhere: zero has no sign."""
+def positive(x: ArrayLike, what: str = "", *, where: Condition | None = None) -> Verdict:
+    """x > 0 everywhere: zero has no sign.
+
+        >>> ps.positive([0.0, 1.0]).outcome.value
+        'fails'
+
+    **Arguments:** `x`: an array. `what`: its name in the verdict. `where`: true at the entries that the statement is
+    about.
+
+    **Returns:** a `Verdict`.
+    """
     return bounded(x, 0.0, np.inf, what, where, strictly="positive")
 
 
-def negative(x: Any, what: str = "", *, where: Any = None) -> Verdict:
-    """x < 0 everywhere: zero has no sign."""
+def negative(x: ArrayLike, what: str = "", *, where: Condition | None = None) -> Verdict:
+    """x < 0 everywhere: zero has no sign.
+
+        >>> ps.negative([-2.0, -1.0]).outcome.value
+        'holds'
+
+    **Arguments:** `x`: an array. `what`: its name in the verdict. `where`: true at the entries that the statement is
+    about.
+
+    **Returns:** a `Verdict`.
+    """
     return bounded(x, -np.inf, 0.0, what, where, strictly="negative")
 
 
-def increasing(x: Any, what: str = "", along: str | int | None = None, strictly: bool = True) -> Verdict:
-    """x rises with the coordinate of its axis (`along`, or the only one, or time): each entry against all before it."""
+def increasing(x: ArrayLike, what: str = "", along: Axis = None, strictly: bool = True) -> Verdict:
+    """x rises with the coordinate of its axis: each entry against all before it.
+
+        >>> ps.increasing([1.0, 3.0, 2.0]).outcome.value
+        'fails'
+
+    **Arguments:** `x`: an array. `what`: its name in the verdict. `along`: the axis; the only one or time if not
+    given. `strictly`: whether two equal entries break the statement.
+
+    **Returns:** a `Verdict`; undecided with fewer than two entries along the axis.
+    """
     return monotone(one(x), 1, what, along, strictly)
 
 
-def decreasing(x: Any, what: str = "", along: str | int | None = None, strictly: bool = True) -> Verdict:
-    """x falls with the coordinate of its axis (`along`, or the only one, or time): each entry against all before it."""
+def decreasing(x: ArrayLike, what: str = "", along: Axis = None, strictly: bool = True) -> Verdict:
+    """x falls with the coordinate of its axis: each entry against all before it.
+
+        >>> ps.decreasing([3.0, 2.0, 2.0], strictly=False).outcome.value
+        'holds'
+
+    **Arguments:** `x`: an array. `what`: its name in the verdict. `along`: the axis; the only one or time if not
+    given. `strictly`: whether two equal entries break the statement.
+
+    **Returns:** a `Verdict`; undecided with fewer than two entries along the axis.
+    """
     return monotone(one(x), -1, what, along, strictly)
 
 
-def ordered(*times: Any, what: str = "") -> Verdict:
-    """t1 < t2 < ... in every lane. A time that is NaN never came: undecided, unless others are already out of order."""
+def ordered(*times: ArrayLike, what: str = "") -> Verdict:
+    """t1 < t2 < ... in every lane.
+
+        >>> ps.ordered(1.0, 2.5, 4.0).outcome.value
+        'holds'
+
+    **Arguments:** `times`: two or more numbers or arrays. `what`: their name in the verdict.
+
+    **Returns:** a `Verdict`. A time that is NaN never came: undecided, unless others are already out of order.
+
+    **Raises:** `ValueError` with fewer than two times.
+    """
     if len(times) < 2:
         raise ValueError(f"ordered needs two times or more, got {len(times)}.")
     required = " < ".join(f"t{i + 1}" for i in range(len(times)))
@@ -121,13 +237,33 @@ def ordered(*times: Any, what: str = "") -> Verdict:
 
 
 def scales_like(
-    y: Any, x: Any, exponent: float, tol: float, what: str = "", *, along: str | None = None, span: float = 4.0
+    y: ArrayLike,
+    x: ArrayLike,
+    exponent: float,
+    tol: float,
+    what: str = "",
+    *,
+    along: str | None = None,
+    span: float = 4.0,
 ) -> Verdict:
     """y ~ x ** exponent with a positive factor: the 95% interval of the fitted exponent decides, not its middle.
 
-    It holds if the whole interval lies within exponent ± tol, fails if all of it lies outside, and is undecided when
-    the interval straddles a limit, with fewer than four different x, or if x spans less than a factor `span`.
-    An entry y <= 0 breaks the law. With `along`, every lane is fitted by itself; else all points are one fit.
+        >>> x = np.geomspace(1.0, 100.0, 20)
+        >>> ps.scales_like(3 * x**2, x, exponent=2.0, tol=0.05).outcome.value
+        'holds'
+
+    **Arguments:**
+
+    - `y`, `x`: arrays with the same points. An entry y <= 0 breaks the law.
+    - `exponent`, `tol`: what is asked of the exponent.
+    - `what`: what the verdict calls y.
+    - `along`: the axis of the points, every other one then being lanes with fits of their own; without it all points
+      are one fit.
+    - `span`: the factor that x must span at least.
+
+    **Returns:** a `Verdict`. It holds if the whole interval lies within exponent ± tol, fails if all of it lies
+    outside, and is undecided when the interval straddles a limit, with fewer than four different x, or if x spans
+    less than a factor `span`. Of several lanes the worst decides.
     """
     required = f"exponent {exponent:.4g} ± {tol:.4g}"
     try:
@@ -138,39 +274,68 @@ def scales_like(
     found = []
     for index in np.ndindex(*(y.sizes[d] for d in lanes)):
         lane = dict(zip(lanes, index, strict=True))
-        v = power_law(y.isel(lane), x.isel(lane), (exponent, tol, span), name_of(what, y), required)
-        found.append(dataclasses.replace(v, where=", ".join(filter(None, (place(y, lane), v.where)))))
+        verdict = power_law(y.isel(lane), x.isel(lane), (exponent, tol, span), name_of(what, y), required)
+        found.append(_in_lane(verdict, y, lane))
     if not found:
         return undecided("there are no entries", required)
-    severity = [Outcome.HOLDS, Outcome.UNDECIDED, Outcome.FAILS]
-    distance = lambda v: 0.0 if v.value is None else abs(v.value - exponent)
-    return max(found, key=lambda v: (severity.index(v.outcome), distance(v)))
+
+    def severity(verdict: Verdict) -> tuple[int, float]:
+        distance = 0.0 if verdict.value is None else abs(verdict.value - exponent)
+        return SEVERITY.index(verdict.outcome), distance
+
+    return max(found, key=severity)
 
 
-def throughout(condition: Any, stage: str | int | None = None, what: str = "") -> Verdict:
-    """True at every record (of one stage, if named). A comparison with NaN is false, so a lost run does not pass."""
-    required = "true throughout" + ("" if stage is None else f" stage {stage}")
+def throughout(condition: Condition, stage: str | int | None = None, what: str = "") -> Verdict:
+    """True at every record, or at every record of one stage.
+
+        >>> loss = xr.DataArray([0.3, 0.2, 0.1], {"time": [0.0, 1.0, 2.0]}, "time")
+        >>> ps.throughout(loss < 0.25).where
+        'time=0'
+
+    **Arguments:** `condition`: true or false at every record. `stage`: the name or the number of a stage. `what`: the
+    condition in words.
+
+    **Returns:** a `Verdict`. A comparison with NaN is false, so a lost run does not pass.
+
+    **Raises:** `ValueError` if the run has no such stage, `TypeError` if the condition holds other numbers.
+    """
+    required = "true throughout" if stage is None else f"true throughout stage {stage}"
     c = _truth(condition)
-    c = c.transpose("time", ...) if "time" in c.dims else c
+    if "time" in c.dims:
+        c = c.transpose("time", ...)
     if stage is not None:
         c = c.isel(time=_in_stage(condition, stage))
-    false, name = c.values == 0, what or "the condition"
-    said = (
-        f"{name} is false at {false.sum()} of {c.size} records"
-        if false.any()
-        else f"{name} is true at {c.size} records"
-    )
-    found = decide(c, ~false, np.where(np.isnan(c.values), np.nan, 0.0), required, lambda i: (said, (~false).mean()))
-    return dataclasses.replace(found, where="") if found.outcome == Outcome.HOLDS else found
+    false = c.values == 0
+    name = what or "the condition"
+    if false.any():
+        said = f"{name} is false at {false.sum()} of {c.size} records"
+    else:
+        said = f"{name} is true at {c.size} records"
+    violation = np.where(np.isnan(c.values), np.nan, 0.0)
+    found = decide(c, ~false, violation, required, lambda i: (said, (~false).mean()))
+    if found.outcome == Outcome.HOLDS:
+        return dataclasses.replace(found, where="", at={})
+    return found
 
 
-def eventually(condition: Any, what: str = "", along: str | int | None = None, enough: int = 5) -> Verdict:
+def eventually(condition: Condition, what: str = "", along: Axis = None, enough: int = 5) -> Verdict:
     """True from some record to the end, in every lane; `where` says from when.
 
-    Fails where the last record is false. A true end of fewer than `enough` records is undecided: white noise is true
-    at its last record half of the time.
+        >>> loss = xr.DataArray(2.0 ** -np.arange(10), {"time": np.arange(10.0)}, "time")
+        >>> ps.eventually(loss < 0.1).where
+        'from time=4'
+
+    **Arguments:** `condition`: true or false at every record. `what`: the condition in words. `along`: the axis; the
+    only one or time if not given. `enough`: how many records at the end must be true.
+
+    **Returns:** a `Verdict`. It fails where the last record is false; a true end of fewer than `enough` records is
+    undecided, for white noise is true at its last record half of the time.
+
+    **Raises:** `TypeError` if the condition holds other numbers than true, false and NaN.
     """
-    c, name = _truth(condition), what or "the condition"
+    c = _truth(condition)
+    name = what or "the condition"
     dim = axis(c, along)
     required = f"true from some {dim} to the end, {enough} records or more"
     if c.size == 0:
@@ -178,22 +343,42 @@ def eventually(condition: Any, what: str = "", along: str | int | None = None, e
     c = in_order(c, dim)
     last = c.isel({dim: -1}, drop=True)
     if (last == 0).any():
-        at = place(c, first(last == 0) | {dim: c.sizes[dim] - 1})
-        return Verdict(Outcome.FAILS, f"{name} is false at the end", required, at)
+        index = first(last == 0) | {dim: c.sizes[dim] - 1}
+        return verdict_at(Outcome.FAILS, f"{name} is false at the end", required, c, index)
     tail = (c == 1).isel({dim: slice(None, None, -1)}).cumprod(dim).sum(dim)
-    lane, length = first(tail == tail.min()), int(tail.min())
+    length = int(tail.min())
+    lane = first(tail == tail.min())
     since = float(sustained(c == 1, along=dim).isel(lane))
-    at = ", ".join(filter(None, (place(c, lane), f"from {dim}={since:.6g}")))
-    said = f"{name} is true at the last {length} of {c.sizes[dim]} records"
-    return Verdict(Outcome.HOLDS if length >= enough else Outcome.UNDECIDED, said, required, at, since)
+    coordinates = coordinates_of(c, lane)
+    return Verdict(
+        outcome=Outcome.HOLDS if length >= enough else Outcome.UNDECIDED,
+        measured=f"{name} is true at the last {length} of {c.sizes[dim]} records",
+        required=required,
+        where=", ".join(filter(None, (in_words(coordinates), f"from {dim}={since:.6g}"))),
+        value=since,
+        at=numbers_in(coordinates) | {dim: since},
+    )
+
+
+def _in_lane(verdict: Verdict, x: xr.DataArray, lane: Index) -> Verdict:
+    """The verdict about one lane of x, with the coordinates of the lane added."""
+    coordinates = coordinates_of(x, lane)
+    where = ", ".join(filter(None, (in_words(coordinates), verdict.where)))
+    return dataclasses.replace(verdict, where=where, at=numbers_in(coordinates) | dict(verdict.at))
 
 
 def _tolerance(word: str, atol: float, rtol: float) -> str:
-    parts = [f"{atol:.4g}"] * (atol > 0) + [f"{100 * rtol:.4g}%"] * (rtol > 0)
-    return f"{word} within {' + '.join(parts)}" if parts else f"{word}, exactly"
+    parts = []
+    if atol > 0:
+        parts.append(f"{atol:.4g}")
+    if rtol > 0:
+        parts.append(f"{100 * rtol:.4g}%")
+    if not parts:
+        return f"{word}, exactly"
+    return f"{word} within {' + '.join(parts)}"
 
 
-def _truth(condition: Any) -> xr.DataArray:
+def _truth(condition: Condition) -> xr.DataArray:
     """A condition as 1, 0, or NaN where it is not known."""
     c = one(condition)
     if not (np.isnan(c.values) | np.isin(c.values, (0, 1))).all():
@@ -201,7 +386,7 @@ def _truth(condition: Any) -> xr.DataArray:
     return c
 
 
-def _in_stage(condition: Any, stage: str | int) -> np.ndarray:
+def _in_stage(condition: Condition, stage: str | int) -> np.ndarray:
     """The records of a stage, by the flags that runs carry on their time axis."""
     if not isinstance(condition, xr.DataArray) or condition.coords.get("stage", xr.DataArray(0)).dims != ("time",):
         raise ValueError(
@@ -210,7 +395,9 @@ def _in_stage(condition: Any, stage: str | int) -> np.ndarray:
         )
     flags = condition.coords["stage"]
     names = str(flags.attrs.get("flag_meanings", "")).split()
-    if isinstance(stage, str) and "_".join(stage.split()) not in names:
+    if isinstance(stage, int):
+        return np.flatnonzero(flags.values == stage)
+    word = "_".join(stage.split())
+    if word not in names:
         raise ValueError(f"no stage {stage!r}; the run has: {', '.join(names) or 'stages without names'}.")
-    number = names.index("_".join(stage.split())) if isinstance(stage, str) else stage
-    return np.flatnonzero(flags.values == number)
+    return np.flatnonzero(flags.values == names.index(word))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
 
 from .align import aligned
+from .types import ArrayLike
 
 CONFIDENCE = 0.95
 
@@ -27,24 +27,42 @@ class Exponent:
         return f"{self.value:.4g} (95% interval {self.low:.4g} to {self.high:.4g}, {self.points} points)"
 
 
-def slope(x: Any, y: Any) -> float:
-    """Slope of the least-squares line of y on x, over all entries; NaN if an entry is no number or x does not vary."""
+def slope(x: ArrayLike, y: ArrayLike) -> float:
+    """Slope of the least-squares line of y on x, over all entries.
+
+        >>> ps.slope([0.0, 1.0, 2.0], [1.0, 3.0, 5.0])
+        2.0
+
+    **Arguments:** `x`, `y`: arrays with the same points; entries that belong together are found by coordinates.
+
+    **Returns:** the slope; NaN if an entry is no number or x does not vary.
+    """
     u, v = (a.values.ravel() for a in aligned(x, y))
     return _line(u, v)[0]
 
 
-def exponent(x: Any, y: Any) -> Exponent:
-    """Slope of ln y on ln x; all NaN if an entry is not a positive number, for a point left out is a point hidden.
+def exponent(x: ArrayLike, y: ArrayLike) -> Exponent:
+    """Exponent of a power law y ~ x ** value: the slope of ln y on ln x, with its 95% interval.
+
+        >>> fit = ps.exponent([1.0, 2.0, 4.0, 8.0], [3.0, 12.0, 48.0, 192.0])
+        >>> round(fit.value, 6), fit.points
+        (2.0, 4)
 
     The interval is Student's. Records of one run are not independent: where the misfit is a curve and not noise, its
     autocorrelation lowers the number of points that count (not below four), so that a thousand records of a bent
     curve are no proof of a power law.
+
+    **Arguments:** `x`, `y`: arrays with the same points; entries that belong together are found by coordinates.
+
+    **Returns:** an `Exponent` with `value`, `low`, `high`, `points` and `residual`; all NaN if an entry is not a
+    positive number, for a point left out is a point hidden.
     """
     u, v = (a.values.ravel() for a in aligned(x, y))
     if u.size < 2 or not (np.all(np.isfinite(u) & (u > 0)) and np.all(np.isfinite(v) & (v > 0))):
         return Exponent(np.nan, np.nan, np.nan, int(u.size), np.nan)
     order = np.argsort(u, kind="stable")
-    u, v = np.log(u[order]), np.log(v[order])
+    u = np.log(u[order])
+    v = np.log(v[order])
     value, misfit = _line(u, v)
     squares = float(np.sum(misfit**2))
     freedom = _points_that_count(misfit) - 2
@@ -60,13 +78,17 @@ def _line(u: np.ndarray, v: np.ndarray) -> tuple[float, np.ndarray]:
     """Slope and misfit."""
     if u.size < 2 or not (np.all(np.isfinite(u)) and np.all(np.isfinite(v))) or np.ptp(u) == 0:
         return float("nan"), np.full(u.size, np.nan)
-    du, dv = u - u.mean(), v - v.mean()
+    du = u - u.mean()
+    dv = v - v.mean()
     b = float(du @ dv / (du @ du))
     return b, dv - b * du
 
 
 def _points_that_count(misfit: np.ndarray) -> float:
     """n (1 - r) / (1 + r) with r the lag-one autocorrelation, as for trends in time series; never below min(n, 4)."""
-    n, squares = misfit.size, float(misfit @ misfit)
-    r = max(float(misfit[1:] @ misfit[:-1]) / squares, 0.0) if squares > 0 else 0.0
+    n = misfit.size
+    squares = float(misfit @ misfit)
+    r = 0.0
+    if squares > 0:
+        r = max(float(misfit[1:] @ misfit[:-1]) / squares, 0.0)
     return max(n * (1 - r) / (1 + r), min(n, 4))

@@ -14,21 +14,36 @@ import xarray as xr
 
 from .change_points import ChangePoints as ChangePoints
 from .change_points import change_points as change_points
+from .types import ArrayLike
 
+# (times, values, levels) of one lane to one number
 Kernel = Callable[..., Any]
 
 
 def crossing(
     da: xr.DataArray,
-    level: Any,
+    level: ArrayLike,
     direction: Literal["up", "down"] = "up",
     log_time: bool = False,
     along: str = "time",
 ) -> xr.DataArray:
-    """First time at which da comes to the level from below ("up") or from above ("down"), between two records.
+    """First time at which da comes to a level, between two records.
 
-    The place between the records is found by a straight line in time, or in log time. A run that starts beyond the
-    level has not crossed it. The level may differ from lane to lane.
+        >>> loss = xr.DataArray([1.0, 0.6, 0.2], {"time": [0.0, 1.0, 2.0]}, "time")
+        >>> round(float(ps.crossing(loss, 0.5, "down")), 6)
+        1.25
+
+    **Arguments:**
+
+    - `da`: one run, or the lanes of a sweep.
+    - `level`: a number, or an array with one for each lane.
+    - `direction`: "up" comes to the level from below, "down" from above.
+    - `log_time`: the straight line between two records is one in log time.
+    - `along`: the axis of time.
+
+    **Returns:** one time for each lane; NaN if it never came. A run that starts beyond the level has not crossed it.
+
+    **Raises:** `ValueError` for another direction, or if there is no such axis.
     """
     if direction not in ("up", "down"):
         raise ValueError(f'direction must be "up" or "down", got {direction!r}.')
@@ -47,12 +62,23 @@ def crossing(
             return float(t[i] * (t[i + 1] / t[i]) ** part)
         return float(t[i] + part * (t[i + 1] - t[i]))
 
-    said = f"{level:.6g}" if np.ndim(level) == 0 else "its level"
+    said = f"{float(np.asarray(level)):.6g}" if np.ndim(level) == 0 else "its level"
     return _times(first, da, along, ("crossing", f"{_name(da)} goes {direction} through {said}"), level)
 
 
 def sustained(condition: xr.DataArray, along: str = "time") -> xr.DataArray:
-    """First record time from which the condition stays true to the end; NaN if it is not true at the end."""
+    """First record time from which a condition stays true to the end.
+
+        >>> loss = xr.DataArray([0.4, 0.6, 0.2, 0.1], {"time": [0.0, 1.0, 2.0, 3.0]}, "time")
+        >>> float(ps.sustained(loss < 0.5))
+        2.0
+
+    **Arguments:** `condition`: true or false at every record. `along`: the axis of time.
+
+    **Returns:** one time for each lane; NaN if the condition is not true at the end.
+
+    **Raises:** `ValueError` if there is no such axis.
+    """
 
     def first(t: np.ndarray, c: np.ndarray) -> float:
         held = np.logical_and.accumulate(c[::-1] == 1)[::-1]
@@ -62,17 +88,28 @@ def sustained(condition: xr.DataArray, along: str = "time") -> xr.DataArray:
 
 
 def escape(
-    da: xr.DataArray, start_value: Any = None, factor: float = 2.0, log_time: bool = False, along: str = "time"
+    da: xr.DataArray,
+    start_value: ArrayLike | None = None,
+    factor: float = 2.0,
+    log_time: bool = False,
+    along: str = "time",
 ) -> xr.DataArray:
-    """First time at which da leaves [start / factor, start * factor]; the start is the first record unless given.
+    """First time at which da leaves [start / factor, start * factor], between two records.
 
-    NaN from a start at 0: nothing is a multiple of it.
+        >>> weight = xr.DataArray([1.0, 1.5, 2.5], {"time": [0.0, 1.0, 2.0]}, "time")
+        >>> float(ps.escape(weight, factor=2.0))
+        1.5
+
+    **Arguments:** `da`: one run, or the lanes of a sweep. `start_value`: the start; the first record if not given.
+    `factor`: above 1. `log_time`: lines between records are straight in log time. `along`: the axis of time.
+
+    **Returns:** one time for each lane; NaN if it never came, and from a start at 0: nothing is a multiple of it.
+
+    **Raises:** `ValueError` if the factor is not above 1, or if there is no such axis.
     """
     if not factor > 1:
         raise ValueError(f"factor must be above 1, got {factor}.")
-    start = (
-        _times(lambda t, x: _known(t, x)[1][:1].sum(), da, along, ("start", "")) if start_value is None else start_value
-    )
+    start = _first_record(da, along) if start_value is None else start_value
     ratio = da / xr.where(np.not_equal(start, 0), start, np.nan)
     above = crossing(ratio, factor, "up", log_time, along)
     below = crossing(ratio, 1 / factor, "down", log_time, along)
@@ -83,8 +120,18 @@ def escape(
 def knee(da: xr.DataArray, refine: bool = False, along: str = "time") -> xr.DataArray:
     """The record time at which d da / d ln t is largest: where growth in log time is steepest.
 
-    With `refine`, the top of the parabola through the three records around it, in log time. NaN if the maximum is at
-    an end of the records, or no maximum at all (a straight line in log time, a constant).
+        >>> t = np.geomspace(0.1, 1000.0, 201)
+        >>> grown = xr.DataArray(t / (t + 10), {"time": t}, "time")  # steepest in log time at t = 10
+        >>> round(float(ps.knee(grown)), 6)
+        10.0
+
+    **Arguments:** `da`: one run, or the lanes of a sweep. `refine`: the top of the parabola through the three records
+    around the steepest, in log time, in place of its record time. `along`: the axis of time.
+
+    **Returns:** one time for each lane; NaN if the maximum is at an end of the records, or no maximum at all (a
+    straight line in log time, a constant).
+
+    **Raises:** `ValueError` if there is no such axis.
     """
 
     def steepest(t: np.ndarray, x: np.ndarray) -> float:
@@ -102,8 +149,10 @@ def knee(da: xr.DataArray, refine: bool = False, along: str = "time") -> xr.Data
             return np.nan
         if not refine:
             return float(t[i])
-        (a, b, _), middle = np.polyfit(s[i - 1 : i + 2] - s[i], rate[i - 1 : i + 2], 2), s[i]
-        return float(np.exp(middle - b / (2 * a))) if a < 0 else float(t[i])
+        a, b, _ = np.polyfit(s[i - 1 : i + 2] - s[i], rate[i - 1 : i + 2], 2)
+        if a >= 0:
+            return float(t[i])
+        return float(np.exp(s[i] - b / (2 * a)))
 
     return _times(steepest, da, along, ("knee", f"steepest growth of {_name(da)} in log time"))
 
@@ -111,15 +160,27 @@ def knee(da: xr.DataArray, refine: bool = False, along: str = "time") -> xr.Data
 def plateau(da: xr.DataArray, flatness: float = 0.1, decades: float = 0.3, along: str = "time") -> xr.Dataset:
     """Start, end and level of the longest flat stretch in log time.
 
-    Flat: over the stretch, da varies by at most the fraction `flatness` of its largest size there. A stretch shorter
-    than `decades` is none: NaN.
+        >>> t = np.geomspace(1.0, 1000.0, 31)
+        >>> loss = xr.DataArray(np.where(t < 10, 5.0, 0.5), {"time": t}, "time")
+        >>> found = ps.plateau(loss)
+        >>> round(float(found.start), 6), round(float(found.end), 6), float(found.level)
+        (10.0, 1000.0, 0.5)
+
+    **Arguments:** `da`: one run, or the lanes of a sweep. `flatness`: over the stretch, da varies by at most this
+    fraction of its largest size there. `decades`: a shorter stretch is none. `along`: the axis of time.
+
+    **Returns:** a dataset with `start`, `end` and `level` for each lane; NaN where there is no plateau.
+
+    **Raises:** `ValueError` if `flatness` is not between 0 and 1, or if there is no such axis.
     """
     if not 0 < flatness < 1:
         raise ValueError(f"flatness must lie between 0 and 1, got {flatness}.")
 
     def longest(t: np.ndarray, x: np.ndarray) -> tuple[float, float, float]:
         t, x = _known(t, x, t > 0)
-        s, best, i = np.log10(t), (0, 0), 0
+        s = np.log10(t)
+        best = (0, 0)
+        i = 0
         for j in range(t.size):
             # Every part of a flat stretch is flat (flatness < 1), so its start never moves back.
             while np.ptp(x[i : j + 1]) > flatness * np.abs(x[i : j + 1]).max():
@@ -146,7 +207,19 @@ def plateau(da: xr.DataArray, flatness: float = 0.1, decades: float = 0.3, along
 
 
 def local_slope(da: xr.DataArray, along: str = "time") -> xr.DataArray:
-    """d ln da / d ln t at every record: the exponent of the moment. NaN where da or t is not positive."""
+    """d ln da / d ln t at every record: the exponent of the moment.
+
+        >>> t = np.geomspace(1.0, 100.0, 50)
+        >>> loss = xr.DataArray(t**-0.5, {"time": t}, "time")
+        >>> bool(np.allclose(ps.local_slope(loss), -0.5))
+        True
+
+    **Arguments:** `da`: one run, or the lanes of a sweep. `along`: the axis of time.
+
+    **Returns:** an array like `da`; NaN where da or t is not positive.
+
+    **Raises:** `ValueError` if there is no such axis.
+    """
 
     def slopes(t: np.ndarray, x: np.ndarray) -> np.ndarray:
         good = np.isfinite(x) & (t > 0)
@@ -169,7 +242,12 @@ def local_slope(da: xr.DataArray, along: str = "time") -> xr.DataArray:
     return found.transpose(*da.dims).rename("local_slope").assign_attrs(long_name=f"d ln {_name(da)} / d ln {along}")
 
 
-def _known(t: np.ndarray, x: np.ndarray, among: Any = True) -> tuple[np.ndarray, np.ndarray]:
+def _first_record(da: xr.DataArray, along: str) -> xr.DataArray:
+    """The first finite record of every lane; 0 where there is none."""
+    return _times(lambda t, x: _known(t, x)[1][:1].sum(), da, along, ("start", ""))
+
+
+def _known(t: np.ndarray, x: np.ndarray, among: np.ndarray | bool = True) -> tuple[np.ndarray, np.ndarray]:
     good = np.isfinite(x) & among
     return t[good], x[good]
 
@@ -185,7 +263,7 @@ def _needs(da: xr.DataArray, along: str) -> None:
         )
 
 
-def _times(kernel: Kernel, da: xr.DataArray, along: str, names: tuple[str, str], *levels: Any) -> xr.DataArray:
+def _times(kernel: Kernel, da: xr.DataArray, along: str, names: tuple[str, str], *levels: ArrayLike) -> xr.DataArray:
     """One number per lane from (times, values, levels), with a name and a caption."""
     _needs(da, along)
     found = xr.apply_ufunc(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 
@@ -29,6 +29,8 @@ class Row:
     error: bool = False
     recorded: bool = False
     outdated: bool = False  # it rests on recorded evidence that other code of the study made
+    at: Mapping[str, float] = dataclasses.field(default_factory=dict, hash=False)  # of the worst case, by coordinate
+    vacuous: bool = False  # it holds, but says nothing here
 
     @property
     def surprising(self) -> bool:

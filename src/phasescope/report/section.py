@@ -93,7 +93,7 @@ def _shown(exhibit: Exhibit, row: Row) -> Markup:
     marks = [
         tag("line", tag("title", row.where), x1=x, x2=x, y1=panel.box[1], y2=panel.box[3], class_="mark")
         for panel in exhibit.plot.panels
-        if (x := panel.mark(row.where)) is not None
+        if (x := panel.mark(row.at)) is not None
     ]
     size = {"viewBox": f"0 0 {wide} {high}", "width": round(wide * SCREEN), "height": round(high * SCREEN)}
     names = {"class": "plot", "role": "img", "aria-label": exhibit.plot.says}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
-import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,18 +31,15 @@ class Panel:
     limits: tuple[float, float]
     log: bool
 
-    def mark(self, where: str) -> float | None:
-        """How far to the right `where` lies, if it names a place on this axis: `time=284, length=3`."""
-        found = re.search(rf"(?<!\w){re.escape(self.dim)}\s*=\s*([-+]?[\d.]+(?:[eE][-+]?\d+)?)", where)
-        try:
-            x = float(found[1]) if found else np.nan
-        except ValueError:
-            return None
+    def mark(self, at: Mapping[str, float]) -> float | None:
+        """How far to the right these coordinates lie, if one of them is on this axis."""
+        x = at.get(self.dim, np.nan)
         if not min(self.limits) <= x <= max(self.limits):
             return None
         scale = np.log if self.log else float
-        lo, hi, (left, _, right, _) = scale(self.limits[0]), scale(self.limits[1]), self.box
-        return round(float(left + (scale(x) - lo) / (hi - lo) * (right - left)), 1)
+        low, high = (scale(limit) for limit in self.limits)
+        left, _, right, _ = self.box
+        return round(float(left + (scale(x) - low) / (high - low) * (right - left)), 1)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -98,5 +98,5 @@ def judge(claim: Claim, regime: Regime, evidence: Evidence) -> Row:
         evidence.study.name, claim.id, claim.cites, claim.statement, regime.name, verdict.outcome.value,
         regime.expect.value, regime.because, verdict.measured, verdict.required, verdict.where, verdict.value,
         runs, reduced, round(time.perf_counter() - began, 3), error, recorded,
-        any(evidence.is_outdated(request) for request in regime.evidence),
+        any(evidence.is_outdated(request) for request in regime.evidence), verdict.at, verdict.vacuous,
     )  # fmt: skip
