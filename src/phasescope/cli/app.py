@@ -298,6 +298,6 @@ def _executor(address: str | None) -> Iterator[Any]:
 
 
 def _print_json(document: Any) -> None:
-    from ..store.storage import plain
+    from ..files import to_json
 
-    print(json.dumps(plain(document), indent=1, ensure_ascii=False, allow_nan=False))
+    print(json.dumps(to_json(document), indent=1, ensure_ascii=False, allow_nan=False))

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..claims.requests import Recorded, Request, Runs, Tables
+from ..files import make_folders, os_errors_as_store_errors, to_json, write_atomically
 from ..ledger.markup import safe_name, visible
 from ..ledger.text import ledger_markdown
-from ..store.storage import make_folders, place, plain, refusals
 from ..verbs.draw_figures import draw_all
 from .page import page
 from .section import Exhibit, Section
@@ -51,13 +51,13 @@ def write_report(
     drawings = [drawing for section in sections for drawing in section.drawings]
     files = {
         "index.html": page(sections),
-        "ledger.json": json.dumps(plain(ledger.to_json()), indent=1, ensure_ascii=True) + "\n",
+        "ledger.json": json.dumps(to_json(ledger.to_json()), indent=1, ensure_ascii=True) + "\n",
         "ledger.md": ledger_markdown(ledger),
     }
-    with refusals(out, "write the report into"):
+    with os_errors_as_store_errors(out, "write the report into"):
         make_folders(out)
         for name, text in files.items():
-            place(out / name, text.encode(errors="backslashreplace"))
+            write_atomically(out / name, text.encode(errors="backslashreplace"))
     return Report(
         html=out / "index.html",
         json=out / "ledger.json",

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
+from ..files import make_folders, os_errors_as_store_errors, sync_folder, to_json, write_atomically, write_new
 from .entries import STATUSES, entry_from_json
 from .storage import (
     FORMAT,
@@ -24,19 +25,13 @@ from .storage import (
     TooLarge,
     check_hash,
     inside,
-    make_folders,
     pack_tensors,
-    place,
-    plain,
     read,
-    refusals,
     remove_tree,
     seal,
     sha256,
-    sync_folder,
     unpack_tensors,
     unseal,
-    write,
 )
 
 if TYPE_CHECKING:
@@ -58,6 +53,15 @@ class Resumed:
     position: dict[str, Any]
     leaves: list[np.ndarray]
     parts: list[dict[str, np.ndarray]]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Link:
+    """One checkpoint of the chain: the seal of its JSON, that document, and the records since the one before."""
+
+    seal: str
+    document: dict[str, Any]
+    records: dict[str, np.ndarray]
 
 
 class Draft:
@@ -98,45 +102,59 @@ class Draft:
             f"{number:06d}.records.safetensors": pack_tensors(parts),
         }
         document = {
-            "format": FORMAT, "previous": self._seal, "position": plain(position), "files": _listing(files),
+            "format": FORMAT,
+            "previous": self._seal,
+            "position": to_json(position),
+            "files": _listing(files),
             "identity": self.identity.to_json() if number == 1 else None,
-        }  # fmt: skip
+        }
         sealed = seal(document)
         # One sync of the folder for all three: should a power cut reorder the renames, the hashes tell.
         folder = self.folder
-        with refusals(folder, "save a checkpoint in"):
+        with os_errors_as_store_errors(folder, "save a checkpoint in"):
             make_folders(folder)
             for name, data in (*files.items(), (f"{number:06d}.json", sealed)):
-                place(folder / name, data)
+                write_atomically(folder / name, data)
             sync_folder(folder)
-        self._number, self._seal = number, sha256(sealed)
+        self._number = number
+        self._seal = sha256(sealed)
         with contextlib.suppress(OSError):
             (folder / f"{number - _STATES_KEPT:06d}.state.safetensors").unlink(missing_ok=True)
 
     def resume(self) -> Resumed | None:
         """The newest checkpoint that is intact with all records before it; what comes after it is removed."""
         found: Resumed | None = None
-        parts: list[dict[str, np.ndarray]] = []
-        self._number, self._seal, number, previous = 0, "", 0, ""
-        states: dict[int, tuple[str, dict[str, Any]]] = {}
+        self._number = 0
+        self._seal = ""
+        chain = self._intact_chain()
+        newest = range(len(chain), max(len(chain) - _STATES_KEPT, 0), -1)
+        for number in newest:
+            link = chain[number - 1]
+            with contextlib.suppress(Damaged, KeyError, TypeError):
+                leaves = list(self._tensors(link.document, f"{number:06d}.state.safetensors").values())
+                records = [earlier.records for earlier in chain[:number]]
+                found = Resumed(link.document["position"], leaves, records)
+                self._number = number
+                self._seal = link.seal
+                break
+        self._forget_after(self._number)
+        return found
+
+    def _intact_chain(self) -> list[_Link]:
+        """The checkpoints from the first on, as far as each fits the one before and its records are whole."""
+        chain: list[_Link] = []
         folder = self.folder
+        previous = ""
         with contextlib.suppress(Damaged, TooLarge, KeyError, TypeError):
-            while os.path.lexists(path := folder / f"{number + 1:06d}.json"):
+            while os.path.lexists(path := folder / f"{len(chain) + 1:06d}.json"):
                 data = read(path, self._root, limit=LARGEST_JSON)
                 document = unseal(path, data)
                 if document["previous"] != previous or type(document["position"]) is not dict:
                     break
-                parts.append(self._tensors(document, f"{number + 1:06d}.records.safetensors"))
-                number, previous = number + 1, sha256(data)
-                states[number] = previous, document
-        for number in sorted(states, reverse=True)[:_STATES_KEPT]:
-            with contextlib.suppress(Damaged, KeyError, TypeError):
-                leaves = list(self._tensors(states[number][1], f"{number:06d}.state.safetensors").values())
-                found = Resumed(states[number][1]["position"], leaves, parts[:number])
-                self._number, self._seal = number, states[number][0]
-                break
-        self._forget_after(self._number)
-        return found
+                records = self._tensors(document, f"{len(chain) + 1:06d}.records.safetensors")
+                previous = sha256(data)
+                chain.append(_Link(previous, document, records))
+        return chain
 
     def finish(
         self,
@@ -160,10 +178,14 @@ class Draft:
                 raise StoreError(f'two snapshots would both be {file}; rename "{name}".')
             files[file] = pack_tensors({f"{i:06d}": leaf for i, leaf in enumerate(leaves)})
         document = {
-            "format": FORMAT, "identity": self.identity.to_json(), "status": status, "manifest": plain(manifest),
+            "format": FORMAT,
+            "identity": self.identity.to_json(),
+            "status": status,
+            "manifest": to_json(manifest),
             "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "files": _listing(files), "content": content(dataset),
-        }  # fmt: skip
+            "files": _listing(files),
+            "content": content(dataset),
+        }
         sealed = seal(document)
         entry_from_json(run_folder(self._root, self.identity), document)  # what would not be read is not written
         self._publish(files | {"run.json": sealed})
@@ -175,13 +197,14 @@ class Draft:
 
     def abandon(self) -> None:
         """Remove the checkpoints."""
-        self._number, self._seal = 0, ""
+        self._number = 0
+        self._seal = ""
         remove_tree(self.folder)
 
     def _publish(self, files: Mapping[str, bytes]) -> None:
         target = run_folder(self._root, self.identity)
         aside = unfinished_folder(self._root, self.identity)
-        with refusals(target, "write the run"):
+        with os_errors_as_store_errors(target, "write the run"):
             make_folders(target.parent)
             remove_tree(aside)
             try:
@@ -189,7 +212,7 @@ class Draft:
                 for folder in sorted(folders):
                     os.mkdir(folder)
                 for name, data in files.items():
-                    write(aside / name, data)
+                    write_new(aside / name, data)
                 for folder in folders:
                     sync_folder(folder)
                 try:
@@ -204,14 +227,17 @@ class Draft:
             sync_folder(target.parent)
 
     def _tensors(self, document: dict[str, Any], name: str) -> dict[str, np.ndarray]:
-        path, listed = self.folder / name, document["files"][name]
-        return unpack_tensors(path, check_hash(path, read(path, self._root, size=listed["size"]), listed["sha256"]))
+        path = self.folder / name
+        listed = document["files"][name]
+        data = read(path, self._root, size=listed["size"])
+        return unpack_tensors(path, check_hash(path, data, listed["sha256"]))
 
     def _forget_after(self, number: int) -> None:
         """Remove later files, the last first, so that no history is ever continued by a piece of another."""
         folder = self.folder
-        with refusals(folder, "clear old checkpoints in"):
-            for name in sorted(os.listdir(folder) if folder.is_dir() else [], reverse=True):
+        with os_errors_as_store_errors(folder, "clear old checkpoints in"):
+            names = os.listdir(folder) if folder.is_dir() else []
+            for name in sorted(names, reverse=True):
                 found = _CHECKPOINT_FILE.fullmatch(name)
                 if found and (int(found[1]) > number or found[3]):
                     (folder / name).unlink(missing_ok=True)  # of a link, the link itself

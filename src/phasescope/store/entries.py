@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StoreError
-from .storage import plain
+from ..files import to_json
 
 Value = bool | int | float | str | None
 NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
@@ -46,14 +46,14 @@ class Identity:
             raise StoreError(
                 f"the spec of a run is a mapping and its source a word, got {self.spec!r}, {self.source!r}."
             )
-        object.__setattr__(self, "spec", plain(self.spec))
+        object.__setattr__(self, "spec", to_json(self.spec))
         object.__setattr__(self, "seed", _whole("seed", self.seed))
         object.__setattr__(self, "at", None if self.at is None else _numbers("at", self.at))
         object.__setattr__(self, "lanes", None if self.lanes is None else _lanes(self.lanes))
         object.__setattr__(self, "width", _whole("width", self.width))
 
     def to_json(self) -> dict[str, Any]:
-        return plain({f.name: getattr(self, f.name) for f in dataclasses.fields(self)})
+        return to_json({f.name: getattr(self, f.name) for f in dataclasses.fields(self)})
 
     @classmethod
     def from_json(cls, document: Any) -> Identity:
@@ -93,16 +93,55 @@ class Entry:
     created: str
     content: dict[str, dict[str, Any]]
 
-    study = property(lambda self: self.identity.study)
-    arm = property(lambda self: self.identity.arm)
-    spec = property(lambda self: self.identity.spec)
-    seed = property(lambda self: self.identity.seed)
-    at = property(lambda self: self.identity.at)
-    lanes = property(lambda self: self.identity.lanes)
-    width = property(lambda self: self.identity.width)
-    source = property(lambda self: self.identity.source)
-    digest = property(lambda self: self.folder.name)
-    id = property(lambda self: run_id(self.folder))
+    @property
+    def study(self) -> str:
+        """The name of the study."""
+        return self.identity.study
+
+    @property
+    def arm(self) -> str:
+        """The name of the arm."""
+        return self.identity.arm
+
+    @property
+    def spec(self) -> Mapping[str, Value]:
+        """The fields of the spec."""
+        return self.identity.spec
+
+    @property
+    def seed(self) -> int:
+        """The root of all random numbers."""
+        return self.identity.seed
+
+    @property
+    def at(self) -> tuple[float, ...] | None:
+        """The record times that were asked for; None if they were left to the arm."""
+        return self.identity.at
+
+    @property
+    def lanes(self) -> Mapping[str, tuple[float, ...]] | None:
+        """The columns of a block of lanes; None for a single run."""
+        return self.identity.lanes
+
+    @property
+    def width(self) -> int:
+        """The width of the block."""
+        return self.identity.width
+
+    @property
+    def source(self) -> str:
+        """The fingerprint of the code."""
+        return self.identity.source
+
+    @property
+    def digest(self) -> str:
+        """The name of its folder."""
+        return self.folder.name
+
+    @property
+    def id(self) -> str:
+        """`study/arm/digest`."""
+        return run_id(self.folder)
 
 
 def entry_from_json(folder: Path, document: Mapping[str, Any]) -> Entry:
@@ -110,14 +149,17 @@ def entry_from_json(folder: Path, document: Mapping[str, Any]) -> Entry:
     identity = Identity.from_json(document.get("identity"))
     if (identity.study, identity.arm, identity.digest) != folder.parts[-3:]:
         raise StoreError("it is the identity of another run.")
-    status, manifest, created, content = (document.get(k) for k in ("status", "manifest", "created", "content"))
+    status = document.get("status")
+    manifest = document.get("manifest")
+    created = document.get("created")
+    content = document.get("content")
     if status not in STATUSES or type(created) is not str:
         raise StoreError(f"its status is {status!r}, and it was created {created!r}.")
     if type(manifest) is not dict or not _is_finite(manifest.get("seconds", 0)):
         raise StoreError("its manifest is not a mapping, or has seconds that are no number.")
     if type(content) is not dict or not all(map(_is_array, content.values())):
         raise StoreError("its content is not a table of arrays.")
-    return Entry(identity, folder, status, manifest, created, content)
+    return Entry(identity=identity, folder=folder, status=status, manifest=manifest, created=created, content=content)
 
 
 def _is_finite(value: Any) -> bool:
@@ -201,7 +243,11 @@ def _canonical(value: Any) -> Any:
     """Numbers by value: 1 is 1.0, 0.1 is 1e-1; but -0.0 is not 0, and true is not 1."""
     if isinstance(value, float):
         negative_zero = value == 0 and math.copysign(1, value) < 0
-        return int(value) if value.is_integer() and not negative_zero else ["float", value.hex()]
+        if value.is_integer() and not negative_zero:
+            return int(value)
+        return ["float", value.hex()]
     if isinstance(value, Mapping):
         return {str(k): _canonical(v) for k, v in value.items()}
-    return [_canonical(v) for v in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [_canonical(v) for v in value]
+    return value

@@ -75,14 +75,21 @@ def pack(ds: xr.Dataset) -> bytes:
     file = io.BytesIO()
     described = 0
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        put = lambda key, data: archive.writestr(zipfile.ZipInfo(key, _EPOCH), data)
+
+        def put(key: str, data: bytes) -> None:
+            archive.writestr(zipfile.ZipInfo(key, _EPOCH), data)
+
         # `coordinates` is how xarray marks coordinates that are no dims.
         beside = " ".join(str(name) for name in ds.coords if name not in ds.dims)
-        group = _json(_group(dict(ds.attrs) | ({"coordinates": beside} if beside else {})))
+        attrs = dict(ds.attrs)
+        if beside:
+            attrs["coordinates"] = beside
+        group = _json(_group(attrs))
         described += len(group)
         put("zarr.json", group)
         for name, variable in ds.variables.items():
-            array, dims = _little(variable.values), list(map(str, variable.dims))
+            array = _little(variable.values)
+            dims = list(map(str, variable.dims))
             chunk = _chunk(array.shape, array.dtype.itemsize)
             meta = _json(_array(array.dtype.name, list(array.shape), chunk, dims, variable.attrs))
             described += len(meta)
@@ -129,13 +136,17 @@ def unpack(path: Path, file: _Readable, limit: int) -> xr.Dataset:
 
 def _held(name: Any, dims: Any, shape: Any, itemsize: int) -> int:
     """The bytes that a variable takes in memory; the coordinate of a dim has an index beside it."""
-    return math.prod(shape) * (itemsize + (8 if tuple(dims) == (name,) else 0))
+    index = 8 if tuple(dims) == (name,) else 0
+    return math.prod(shape) * (itemsize + index)
 
 
 def _described(name: str, text: bytes) -> dict[str, Any]:
     """The metadata of an array, if it is what we would have written."""
     meta = json.loads(text)
-    kind, shape, dims, attrs = (meta[k] for k in ("data_type", "shape", "dimension_names", "attributes"))
+    kind = meta["data_type"]
+    shape = meta["shape"]
+    dims = meta["dimension_names"]
+    attrs = meta["attributes"]
     chunk = meta["chunk_grid"]["configuration"]["chunk_shape"]
     if not _NAME.fullmatch(name) or not all(type(n) is int and n >= 0 for n in (*shape, *chunk)):
         raise ValueError(f'"{name}" has shape {shape} in chunks of {chunk}')
@@ -157,7 +168,8 @@ def _variable(
     """An array from its chunks, each of which unpacks to as much as it should; they are taken out of `members`."""
     import numpy as np
 
-    shape, chunk = meta["shape"], meta["chunk_grid"]["configuration"]["chunk_shape"]
+    shape = meta["shape"]
+    chunk = meta["chunk_grid"]["configuration"]["chunk_shape"]
     dtype = np.dtype(meta["data_type"]).newbyteorder("<")
     size = math.prod(chunk) * dtype.itemsize
     if len(members) < (count := _chunk_count(shape, chunk)):
@@ -203,16 +215,25 @@ def _chunk(shape: tuple[int, ...], itemsize: int) -> list[int]:
     """One chunk for most arrays; a large one is cut along its first axis."""
     whole = [max(1, n) for n in shape]
     rows = max(1, _CHUNK // (math.prod(whole[1:]) * itemsize))
-    return [min(whole[0], rows), *whole[1:]] if whole else []
+    if not whole:
+        return []
+    return [min(whole[0], rows), *whole[1:]]
 
 
 def _chunk_count(shape: Any, chunk: list[int]) -> int:
-    return (math.ceil(shape[0] / chunk[0]) if chunk else 1) * (0 not in shape)
+    if 0 in shape:
+        return 0
+    if not chunk:
+        return 1
+    return math.ceil(shape[0] / chunk[0])
 
 
 def _chunk_keys(name: str, shape: Any, chunk: list[int]) -> list[str]:
+    count = _chunk_count(shape, chunk)
+    if not chunk:
+        return [f"{name}/c"] * count
     rest = "/0" * (len(chunk) - 1)
-    return [f"{name}/c/{i}{rest}" if chunk else f"{name}/c" for i in range(_chunk_count(shape, chunk))]
+    return [f"{name}/c/{i}{rest}" for i in range(count)]
 
 
 def _group(attrs: dict[str, Any]) -> dict[str, Any]:

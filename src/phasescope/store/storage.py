@@ -1,7 +1,8 @@
-"""Bytes on disk: files written once, believed only when their hashes fit, and read as if a stranger had written them.
+"""Bytes of a store: believed only when their hashes fit, and read as if a stranger had written them.
 
-Nothing here knows what a run is. Tensors are safetensors, documents are JSON sealed by its own hash. Every path below
-the root of a store is made by `inside`, which refuses links: a store may come from a stranger.
+Nothing here knows what a run is. Files are written by `phasescope.files`. Tensors are safetensors, documents are JSON
+sealed by its own hash. Every path below the root of a store is made by `inside`, which refuses links: a store may come
+from a stranger.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import math
 import os
 import shutil
 import stat
@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
+from ..files import os_errors_as_store_errors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,9 +33,6 @@ REPAIR = 'Run "phasescope repair": it sets the damage aside, and what is missing
 LARGEST_JSON = 2**25
 LARGEST_INDEX = 2**26
 MOST_CONTAINERS = 2**21
-_ELSEWHERE = (
-    "What was stored before is intact. Make room or get access, or choose another folder: --store DIR, PHASESCOPE_STORE"
-)
 _TENSORS = {
     "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "BOOL": "bool",
     "I64": "int64", "I32": "int32", "I16": "int16", "I8": "int8",
@@ -79,7 +77,7 @@ def inside(root: Path, *parts: str) -> Path:
         if part in ("", ".", "..") or Path(part).name != part:
             raise StoreError(f'"{part}" cannot be a file of the store {root}.')
         path = path / part
-        with refusals(path, "look at"):
+        with os_errors_as_store_errors(path, "look at"):
             if is_link(path):
                 raise Linked(link_message(path))
     return path
@@ -87,69 +85,6 @@ def inside(root: Path, *parts: str) -> Path:
 
 def link_message(path: Path) -> str:
     return f"{path} is a link, and no link in a store is followed. Remove it; what it points to is left alone."
-
-
-@contextlib.contextmanager
-def refusals(path: Path, doing: str) -> Iterator[None]:
-    """Turn what the system refuses into a sentence that says where, what and what to do."""
-    try:
-        yield
-    except StoreError:
-        raise
-    except OSError as error:
-        where = f" ({error.filename})" if error.filename and str(error.filename) != str(path) else ""
-        refused = StoreError(f"cannot {doing} {path}: {error.strerror or error}{where}. {_ELSEWHERE}.")
-        refused.errno = error.errno
-        raise refused from error
-
-
-def make_folders(folder: Path) -> None:
-    """`mkdir -p`, durably."""
-    missing = []
-    while not folder.is_dir():
-        missing.append(folder)
-        folder = folder.parent
-    for new in reversed(missing):
-        with contextlib.suppress(FileExistsError):
-            os.mkdir(new)
-        sync_folder(new.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """A rename is atomic at once, but durable only when its folder is."""
-    if os.name == "nt":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def write(path: Path, data: bytes) -> None:
-    """Write and fsync a new file, that nobody looks for yet."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-    handle = os.open(path, flags, 0o644)
-    try:
-        view = memoryview(data)
-        while view:
-            view = view[os.write(handle, view) :]
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def place(path: Path, data: bytes, temporary: str = "") -> None:
-    """Write a file so that its name shows all of it or nothing; the folder is synced by the caller."""
-    draft = path.with_name(f".{path.name}{temporary}.part")
-    draft.unlink(missing_ok=True)  # what a dead writer left; a link of this name goes, not what it points to
-    try:
-        write(draft, data)
-        os.replace(draft, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            draft.unlink()
-        raise
 
 
 def read(path: Path, root: Path, size: int | None = None, limit: int | None = None) -> bytes:
@@ -213,7 +148,7 @@ def remove_tree(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def hold(path: Path, on_wait: Callable[[], None] | None = None, wait: bool = True) -> Iterator[bool]:
+def file_lock(path: Path, on_wait: Callable[[], None] | None = None, wait: bool = True) -> Iterator[bool]:
     """Exclusive use of the lock file `path`; the system releases it when its process dies. Yields whether it is held.
 
     The file stays when it is released: unlinking it would let two waiters hold two files of the same name.
@@ -221,7 +156,7 @@ def hold(path: Path, on_wait: Callable[[], None] | None = None, wait: bool = Tru
     import filelock
 
     lock = filelock.FileLock(path, thread_local=False)
-    with refusals(path, "lock"):
+    with os_errors_as_store_errors(path, "lock"):
         try:
             lock.acquire(timeout=0)
         except filelock.Timeout:
@@ -280,21 +215,6 @@ def _seal_of(body: bytes | memoryview) -> bytes:
     return b'{"seal": "' + sha256(body).encode() + b'",'
 
 
-def plain(value: Any) -> Any:
-    """The value in strict JSON: numpy numbers as Python's, tuples as lists, infinities and NaN as words."""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(v) for v in value]
-    raise StoreError(f"cannot store {value!r}: a manifest holds numbers, words, lists and mappings. Convert it first.")
-
-
 def pack_tensors(tensors: Mapping[str, np.ndarray]) -> bytes:
     """Arrays by name as safetensors; a complex array is kept as pairs of reals."""
     import numpy as np
@@ -304,7 +224,8 @@ def pack_tensors(tensors: Mapping[str, np.ndarray]) -> bytes:
     for name, given in tensors.items():
         array = np.asarray(given, order="C")
         if array.dtype.kind == "c":
-            name, array = name + _COMPLEX, np.stack([np.real(array), np.imag(array)], -1)
+            name += _COMPLEX
+            array = np.stack([np.real(array), np.imag(array)], -1)
         if array.dtype.name not in _TENSORS.values():
             raise StoreError(f'cannot store "{name}": it has dtype {array.dtype}, and the store keeps numbers only.')
         plain_arrays[name] = array.astype(array.dtype.newbyteorder("="), copy=False)
@@ -323,7 +244,8 @@ def unpack_tensors(path: Path, data: bytes) -> dict[str, np.ndarray]:
                 import ml_dtypes  # noqa: F401  teaches numpy the name bfloat16
             array = np.frombuffer(tensor["data"], np.dtype(_TENSORS[tensor["dtype"]])).reshape(tensor["shape"]).copy()
             if name.endswith(_COMPLEX):
-                name, array = name.removesuffix(_COMPLEX), array.view(np.result_type(array, np.complex64))[..., 0]
+                name = name.removesuffix(_COMPLEX)
+                array = array.view(np.result_type(array, np.complex64))[..., 0]
             arrays[name] = array
     except (SafetensorError, KeyError, IndexError, ValueError) as error:
         raise Damaged(f"{path} is damaged: it is not the tensors that were written ({error}). {REPAIR}") from None

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
+from ..files import make_folders, os_errors_as_store_errors, write_atomically
 from .drafts import RECORDS, Draft, last_position, run_folder, snapshot_file
 from .entries import DIGEST, NAME, Entry, Identity, Problem, RepairReport, Unfinished, entry_from_json, run_id
 from .storage import (
@@ -29,15 +30,12 @@ from .storage import (
     NewerFormat,
     check_file_hash,
     check_hash,
-    hold,
+    file_lock,
     inside,
     is_link,
     link_message,
-    make_folders,
     open_plain,
-    place,
     read,
-    refusals,
     remove_tree,
     seal,
     unpack_tensors,
@@ -72,7 +70,7 @@ class Store:
     def find(self, identity: Identity) -> Entry | None:
         """The finished run, or None."""
         folder = run_folder(self.root, identity)
-        with refusals(folder, "look for the run"):
+        with os_errors_as_store_errors(folder, "look for the run"):
             if not folder.exists():
                 return None
         entry, _ = self._described(folder)
@@ -85,10 +83,14 @@ class Store:
         """The run in the making, for this process alone; waits while another one holds it."""
         lock = self._lock(identity.study, identity.arm, identity.digest)
         name = f"{identity.study}/{identity.arm}/{identity.digest}"
-        wait = lambda: on_wait(f"{name} is being computed by another process; waiting for it.") if on_wait else None
-        with refusals(self.root, "write to the store"):
+
+        def wait() -> None:
+            if on_wait is not None:
+                on_wait(f"{name} is being computed by another process; waiting for it.")
+
+        with os_errors_as_store_errors(self.root, "write to the store"):
             make_folders(lock.parent)
-        with hold(lock, wait):
+        with file_lock(lock, wait):
             yield Draft(self.root, identity, self.find, self.limit)
 
     def entries(self) -> list[Entry]:
@@ -111,7 +113,7 @@ class Store:
         if afresh or new != old:
             with contextlib.suppress(OSError):  # a store that can only be read is a store, and so is a very large one
                 sealed = seal({"format": FORMAT, "runs": new}, None, LARGEST_INDEX)
-                place(inside(self.root, "index.json"), sealed, f".{os.getpid()}")
+                write_atomically(inside(self.root, "index.json"), sealed, f".{os.getpid()}")
         return sorted(entries, key=lambda e: (e.created, e.id)), problems
 
     def unfinished(self) -> list[Unfinished]:
@@ -180,16 +182,16 @@ class Store:
             except StoreError as error:  # it may be whole, only not readable by us
                 damaged.append(Problem(run_id(folder), folder, str(error)))
             else:
-                records = {n: c["sha256"] for n, c in document["content"].items() if not c["coord"]}
-                question = {k: v for k, v in document["identity"].items() if k not in ("source", "width")}
-                if records:
-                    answer = json.dumps([question["study"], records], sort_keys=True)
-                    alike[answer].setdefault(json.dumps(question, sort_keys=True), run_id(folder))
+                question, answer = _question_and_answer(document)
+                if answer:
+                    alike[answer].setdefault(question, run_id(folder))
         if remove:
             cleared += self._remove_quarantine()
         self.survey(afresh=True)
         groups = [tuple(group.values()) for group in alike.values() if len(group) > 1]
-        return RepairReport(len(folders) + len(links), damaged, newer, cleared, groups)
+        return RepairReport(
+            checked=len(folders) + len(links), damaged=damaged, newer=newer, cleared=cleared, alike=groups
+        )
 
     def _described(self, folder: Path) -> tuple[Entry, dict[str, Any]]:
         """The entry and the document in `run.json`, checked: whole, of this place, and naming no file but a run's own."""
@@ -277,7 +279,7 @@ class Store:
         with contextlib.suppress(StoreError):
             lock = self._lock(*folder.parts[-3:])
             if lock.exists():
-                with hold(lock, wait=False) as free:
+                with file_lock(lock, wait=False) as free:
                     return not free
         return False
 
@@ -290,7 +292,7 @@ class Store:
             return Problem(name, folder, message + left)
         try:
             aside = inside(self.root, ".quarantine")
-            with refusals(aside, "set the damaged run aside in"):
+            with os_errors_as_store_errors(aside, "set the damaged run aside in"):
                 make_folders(aside)
                 stem = ".".join(folder.parts[-3:])
                 number = next(n for n in range(1, 10**6) if not os.path.lexists(aside / f"{stem}.{n}"))
@@ -311,7 +313,8 @@ class Store:
         for path in cleared:
             remove_tree(path)
         half, half_links = self._walk(self.root, NAME, NAME, _PART)
-        locks, lock_links = [], []
+        locks: list[Path] = []
+        lock_links: list[Path] = []
         if not is_link(self.root / ".drafts"):
             locks, lock_links = self._walk(self.root / ".drafts", NAME, NAME, _LOCK, files=True)
         lock_links = [link for link in lock_links if _LOCK.fullmatch(link.name)]
@@ -333,7 +336,7 @@ class Store:
             leftovers.append(inside(self.root, ".drafts", study, arm, digest))
         leftovers = [path for path in leftovers if os.path.lexists(path)]
         make_folders(lock.parent)
-        with hold(lock, wait=False) as free:
+        with file_lock(lock, wait=False) as free:
             if not free:
                 return []
             for path in leftovers:
@@ -347,6 +350,14 @@ class Store:
             return []
         remove_tree(aside)
         return [aside]
+
+
+def _question_and_answer(document: Mapping[str, Any]) -> tuple[str, str]:
+    """What a run was asked, and the hashes of its records ("" if it has none), each as one text."""
+    question = {k: v for k, v in document["identity"].items() if k not in ("source", "width")}
+    records = {name: array["sha256"] for name, array in document["content"].items() if not array["coord"]}
+    answer = json.dumps([question["study"], records], sort_keys=True) if records else ""
+    return json.dumps(question, sort_keys=True), answer
 
 
 def _check_files(files: Any) -> None:

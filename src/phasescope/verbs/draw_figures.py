@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import SpecError, nearest, unknown_to_all
 from ..figures.figure import Figure
 from ..figures.style import STYLE
+from ..files import make_folders, os_errors_as_store_errors, write_atomically
 from ..ledger.markup import safe_name, visible
-from ..store.storage import make_folders, place, refusals
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -69,7 +69,7 @@ def draw_all(figures: Sequence[Figure], evidence: Evidence, out: Path, formats: 
         if format not in METADATA:
             raise SpecError(f'figures cannot be drawn as "{format}". {nearest(format, METADATA)}')
     study = evidence.study.name
-    with refusals(out, "write figures into"):
+    with os_errors_as_store_errors(out, "write figures into"):
         make_folders(out)
     with evidence.lab.meter(f"{study}: drawing", len(figures)) as tick:
         for figure in figures:
@@ -84,8 +84,8 @@ def draw_all(figures: Sequence[Figure], evidence: Evidence, out: Path, formats: 
             else:
                 files = {format: out / f"{safe_name(study, figure.id)}.{format}" for format in dict.fromkeys(formats)}
                 for format, path in files.items():
-                    with refusals(path, "write"):
-                        place(path, images[format])
+                    with os_errors_as_store_errors(path, "write"):
+                        write_atomically(path, images[format])
                 yield Drawing(study, figure, tuple(files.values()), images["png"])
             tick(1)
 

@@ -1,0 +1,94 @@
+"""Files that are there as a whole or not at all, and values as strict JSON. Nothing here knows what a run is."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from .errors import StoreError
+
+ADVICE = (
+    "What was stored before is intact. Make room or get access, or choose another folder: --store DIR, PHASESCOPE_STORE"
+)
+
+
+@contextlib.contextmanager
+def os_errors_as_store_errors(path: Path, doing: str) -> Iterator[None]:
+    """Turn what the system refuses into a sentence that says where, what and what to do."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename and str(error.filename) != str(path) else ""
+        refused = StoreError(f"cannot {doing} {path}: {error.strerror or error}{where}. {ADVICE}.")
+        refused.errno = error.errno
+        raise refused from error
+
+
+def make_folders(folder: Path) -> None:
+    """`mkdir -p`, durably."""
+    missing = []
+    while not folder.is_dir():
+        missing.append(folder)
+        folder = folder.parent
+    for new in reversed(missing):
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(new)
+        sync_folder(new.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """A rename is atomic at once, but durable only when its folder is."""
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write_new(path: Path, data: bytes) -> None:
+    """Write and fsync a new file, that nobody looks for yet."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    handle = os.open(path, flags, 0o644)
+    try:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(handle, view) :]
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def write_atomically(path: Path, data: bytes, temporary: str = "") -> None:
+    """Write a file so that its name shows all of it or nothing; the folder is synced by the caller."""
+    draft = path.with_name(f".{path.name}{temporary}.part")
+    draft.unlink(missing_ok=True)  # what a dead writer left; a link of this name goes, not what it points to
+    try:
+        write_new(draft, data)
+        os.replace(draft, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        raise
+
+
+def to_json(value: Any) -> Any:
+    """The value in strict JSON: numpy numbers as Python's, tuples as lists, infinities and NaN as words."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Mapping):
+        return {str(k): to_json(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(v) for v in value]
+    raise StoreError(f"cannot store {value!r}: a manifest holds numbers, words, lists and mappings. Convert it first.")
