@@ -73,7 +73,7 @@ MEASURE = """
 import resource, sys
 from pathlib import Path
 import numcodecs.zstd, numpy, pandas, xarray
-from phasescope import recording
+from phasescope.records import recorded
 from phasescope.store import Store, recordfile, storage
 
 def memory(word):
@@ -110,15 +110,15 @@ def test_the_frame_written_by_hand_is_one_that_the_library_unpacks():
     assert Zstd().decode(zeros_in_one_frame(2**20)) == bytes(2**20)
 
 
-@pytest.mark.parametrize("read", ["store", "recording"])
+@pytest.mark.parametrize("read", ["store", "recorded"])
 def test_a_second_frame_of_two_gib_is_refused_without_unpacking_it(tmp_path, read):
     bomb = zeros_in_one_frame(2**31)
     data = with_chunk(dataset(), "loss/c/0", lambda chunk: chunk + bomb)
     assert len(data) < 100_000
     (tmp_path / "bomb").write_bytes(data)
     code = "recordfile.unpack(Path(sys.argv[1]), open(sys.argv[1], 'rb'), 2**31)"
-    if read == "recording":
-        code = "recording.read(Path(sys.argv[1]))"
+    if read == "recorded":
+        code = "recorded.read(Path(sys.argv[1]))"
     peak, said = in_a_child(code, tmp_path / "bomb")
     assert "more than one frame" in said
     assert peak < 32 * MIB
