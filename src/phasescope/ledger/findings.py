@@ -26,12 +26,14 @@ class Caveat:
 
 def caveats(row: Row) -> list[Caveat]:
     """What to know of the evidence of this row."""
-    known = (
-        (row.reduced, Caveat("*", "reduced size", REDUCED)),
-        (row.recorded, Caveat("†", "recorded", RECORDED)),
-        (row.outdated, Caveat("‡", "recorded with other code", OUTDATED)),
-    )
-    return [caveat for applies, caveat in known if applies]
+    found = []
+    if row.reduced:
+        found.append(Caveat("*", "reduced size", REDUCED))
+    if row.recorded:
+        found.append(Caveat("†", "recorded", RECORDED))
+    if row.outdated:
+        found.append(Caveat("‡", "recorded with other code", OUTDATED))
+    return found
 
 
 def footnotes(ledger: Iterable[Row]) -> list[Caveat]:
@@ -53,7 +55,12 @@ class Tally:
         return self.holds + self.fails + self.undecided + self.surprises
 
     def __add__(self, other: Tally) -> Tally:
-        return Tally(*(a + b for a, b in zip(dataclasses.astuple(self), dataclasses.astuple(other), strict=True)))
+        return Tally(
+            holds=self.holds + other.holds,
+            fails=self.fails + other.fails,
+            undecided=self.undecided + other.undecided,
+            surprises=self.surprises + other.surprises,
+        )
 
     def __str__(self) -> str:
         surprises = "1 surprise" if self.surprises == 1 else f"{self.surprises} surprises"

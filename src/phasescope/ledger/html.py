@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 def ledger_html(ledger: Ledger) -> str:
     """The ledger in a notebook: a fragment with its own few rules of style."""
     heads = ("claim", "regime", "outcome", "measured", "required", "where")
-    cells = lambda row: (row.claim, regime(row), outcome(row), row.measured, row.required, row.where)
-    lines = [tag("tr", *(tag("td", cell) for cell in cells(row))) for row in ledger]
+    lines = []
+    for row in ledger:
+        cells = (row.claim, regime(row), outcome(row), row.measured, row.required, row.where)
+        lines.append(tag("tr", *(tag("td", cell) for cell in cells)))
     sums = [tag("p", tag("b", name), f": {tally}.") for name, tally in counts(ledger).items()]
     style = (
         ".phasescope-ledger td,.phasescope-ledger th{text-align:left;vertical-align:top}"
@@ -32,9 +34,12 @@ def outcome(row: Row) -> Markup:
     badge = tag(
         "span", tag("b", SYMBOLS[row.outcome], aria_hidden="true"), f" {row.outcome}", class_=f"outcome {row.outcome}"
     )
-    return join((badge, tag("span", f"! {surprise(row)}", class_="surprise") if row.surprising else None))
+    if not row.surprising:
+        return badge
+    return join((badge, tag("span", f"! {surprise(row)}", class_="surprise")))
 
 
 def regime(row: Row) -> Markup:
+    """The regime, and what to know of its evidence."""
     notes = [Markup("<br>") + tag("small", note.word, title=note.sentence) for note in caveats(row)]
     return join((row.regime, *notes))

@@ -22,11 +22,19 @@ class Markup(str):
 def tag(name: str, *children: str | None, **attributes: str | float | bool | None) -> Markup:
     """`tag("td", "a < b", class_="where")`. Attributes that are None or False are left out."""
     given = "".join(
-        f" {key.strip('_').replace('_', '-')}" + ("" if value is True else f'="{escape(str(value))}"')
-        for key, value in attributes.items()
-        if value is not None and value is not False
+        _attribute(key, value) for key, value in attributes.items() if value is not None and value is not False
     )
-    return Markup(f"<{name}{given}>" if name in VOID else f"<{name}{given}>{join(children)}</{name}>")
+    if name in VOID:
+        return Markup(f"<{name}{given}>")
+    return Markup(f"<{name}{given}>{join(children)}</{name}>")
+
+
+def _attribute(key: str, value: str | float | bool) -> str:
+    """` class="where"` for `class_="where"`; one that is True has no value."""
+    name = key.strip("_").replace("_", "-")
+    if value is True:
+        return f" {name}"
+    return f' {name}="{escape(str(value))}"'
 
 
 def join(parts: Iterable[str | None]) -> Markup:

@@ -61,7 +61,8 @@ def ledger_table(ledger: Ledger) -> Table:
 
 def ledger_markdown(ledger: Ledger) -> str:
     """Counts, findings and the ledger of every study."""
-    tallies, found = counts(ledger), findings(ledger)
+    tallies = counts(ledger)
+    found = findings(ledger)
     heads = ("study", "holds", "fails as expected", "undecided as expected", "surprises")
     lines = ["# Verdict ledger", "", *_table(heads, [_counted(name, tally) for name, tally in tallies.items()])]
     lines += ["", "## Findings", "", "### Surprises", ""]
@@ -85,7 +86,9 @@ def _outcome(row: Row) -> Text:
     from rich.text import Text
 
     text = Text(f"{SYMBOLS[row.outcome]} {row.outcome}", style=COLOURS[row.outcome])
-    return text.append(f"\n! {surprise(row)}", style=COLOURS["surprise"]) if row.surprising else text
+    if row.surprising:
+        text.append(f"\n! {surprise(row)}", style=COLOURS["surprise"])
+    return text
 
 
 def _line(text: str) -> str:
@@ -94,12 +97,15 @@ def _line(text: str) -> str:
 
 def _md(text: str) -> str:
     """Words of a study in Markdown: no mark-up, no link, no formula and no HTML can begin in them."""
-    plain = _line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"([\\`*_\[\]|$~#])", r"\\\1", plain)
+    escaped = _line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_\[\]|$~#])", r"\\\1", escaped)
 
 
 def _said(row: Row) -> str:
-    return f"{SYMBOLS[row.outcome]} {row.outcome}" + (f", **! {surprise(row)}**" if row.surprising else "")
+    said = f"{SYMBOLS[row.outcome]} {row.outcome}"
+    if row.surprising:
+        said += f", **! {surprise(row)}**"
+    return said
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -113,10 +119,10 @@ def _counted(name: str, tally: Tally) -> tuple[str, ...]:
 
 def _item(row: Row, why: str = "") -> str:
     reason = f" Why: {_md(why).rstrip('.')}." if why else ""
-    place = f", at {_md(row.where)}" if row.where else ""
+    where = f", at {_md(row.where)}" if row.where else ""
     return (
         f"- **{_md(row.claim)}** ({_md(row.study)}, {_md(row.cites)}; {_md(row.regime)}): {_said(row)}."
-        f"{reason} Measured: {_md(row.measured)}; required: {_md(row.required)}{place}."
+        f"{reason} Measured: {_md(row.measured)}; required: {_md(row.required)}{where}."
     )
 
 
@@ -127,5 +133,5 @@ def _regimes(group: tuple[Row, ...]) -> str:
 
 def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
     heads = list(heads)
-    line = lambda cells: "| " + " | ".join(cells) + " |"
-    return [line(heads), line("---" for _ in heads), *(line(row) for row in rows)]
+    lines = [heads, ["---" for _ in heads], *rows]
+    return ["| " + " | ".join(cells) + " |" for cells in lines]

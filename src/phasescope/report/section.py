@@ -42,15 +42,20 @@ class Section:
 
 def study_section(section: Section) -> Markup:
     """Everything about one study."""
-    study, rows = section.study, section.rows
-    name = safe_name("study", study.name)
-    tally = counts(rows).get(study.name, Tally())
-    cited = tag("details", tag("summary", "BibTeX"), tag("pre", study.bibtex)) if study.bibtex else None
+    study = section.study
+    tally = counts(section.rows).get(study.name, Tally())
     return tag(
-        "section", tag("h2", study.name), tag("p", study.paper, class_="paper") if study.paper else None, cited,
-        tag("p", f"{tally}."), _plots(section), _ledger(section) if rows else tag("p", "It makes no claims."),
-        _gallery(section), _runs(section), id=name,
-    )  # fmt: skip
+        "section",
+        tag("h2", study.name),
+        tag("p", study.paper, class_="paper") if study.paper else None,
+        tag("details", tag("summary", "BibTeX"), tag("pre", study.bibtex)) if study.bibtex else None,
+        tag("p", f"{tally}."),
+        _plots(section),
+        _ledger(section) if section.rows else tag("p", "It makes no claims."),
+        _gallery(section),
+        _runs(section),
+        id=safe_name("study", study.name),
+    )
 
 
 def _ledger(section: Section) -> Markup:
@@ -86,7 +91,7 @@ def _details(row: Row, exhibits: Iterable[Exhibit]) -> Markup:
 
 
 def _shown(exhibit: Exhibit, row: Row) -> Markup:
-    """The plot, which the page holds once however many rows point at it, with the place of this row marked in it."""
+    """The plot, which the page holds once however many rows point at it, with the worst case of this row marked in it."""
     if exhibit.plot is None:
         return tag("figure", _caption(exhibit.label, exhibit.note))
     wide, high = exhibit.plot.size
@@ -121,7 +126,8 @@ def _gallery(section: Section) -> Markup | None:
         return None
     shown = []
     for drawing in section.drawings:
-        figure, id = drawing.figure, safe_name("figure", section.study.name, drawing.figure.id)
+        figure = drawing.figure
+        id = safe_name("figure", section.study.name, figure.id)
         caption = tag("figcaption", tag("b", figure.cites), f" {figure.caption} ", tag("code", figure.id))
         if drawing.problem:
             shown.append(tag("figure", tag("p", f"! {drawing.problem}", class_="surprise"), caption, id=id))

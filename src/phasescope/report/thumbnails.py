@@ -17,14 +17,23 @@ from ..plan.observables import stage_names
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-PANELS, LINES, CROWD, POINTS = 4, 8, 64, 4000
-WIDE, HIGH, DPI = 2.45, 1.95, 144
-LEFT, RIGHT, TOP, BOTTOM = 0.58, 0.12, 0.5, 0.42
+PANELS = 4  # quantities in a plot
+LINES = 8  # curves in a panel
+CROWD = 64  # a quantity with more curves is shown only if there is nothing else
+POINTS = 4000  # points of a curve
+DPI = 144
+# Inches: a panel with its margins.
+WIDE = 2.45
+HIGH = 1.95
+LEFT = 0.58
+RIGHT = 0.12
+TOP = 0.5
+BOTTOM = 0.42
 
 
 @dataclasses.dataclass(frozen=True)
 class Panel:
-    """Where one panel lies in the picture, so that a page can mark a place in it without drawing it again."""
+    """Where one panel lies in the picture, so that a page can mark a time in it without drawing it again."""
 
     dim: str
     box: tuple[float, float, float, float]
@@ -62,8 +71,9 @@ def plot(evidence: Any) -> Plot | None:
     ds = evidence.to_dataset(name="value") if isinstance(evidence, xr.DataArray) else evidence
     if not isinstance(ds, xr.Dataset) or not (shown := _quantities(ds)):
         return None
-    dim, count = _axis(ds), len(shown)
-    across, down = WIDE * count, HIGH
+    dim = _axis(ds)
+    across = WIDE * len(shown)
+    down = HIGH
     small: Any = {"font.size": 7.5, "xtick.labelsize": 7, "ytick.labelsize": 7, "lines.linewidth": 1.2}
     with mpl.rc_context(STYLE | small):
         canvas = Canvas(figsize=(across, down), dpi=DPI)
@@ -79,7 +89,13 @@ def plot(evidence: Any) -> Plot | None:
         buffer = io.BytesIO()
         painter.print_png(buffer, metadata={"Software": None})
     says = f"{', '.join(shown)} against {dim}"
-    return Plot(buffer.getvalue(), (round(DPI * across), round(DPI * down)), tuple(panels), says, _stages(ds))
+    return Plot(
+        png=buffer.getvalue(),
+        size=(round(DPI * across), round(DPI * down)),
+        panels=tuple(panels),
+        says=says,
+        stages=_stages(ds),
+    )
 
 
 def scalars(evidence: Any, most: int = 12) -> dict[str, float]:
@@ -94,8 +110,13 @@ def _axis(ds: xr.Dataset) -> str:
 
 def _stages(ds: xr.Dataset) -> tuple[str, ...]:
     """The names of the stages, if the dataset has one sequence of them."""
-    told = "stage" in ds.coords and ds["stage"].dims == ("time",) and "flag_meanings" in ds["stage"].attrs
-    return tuple(name.replace("_", " ") for name in stage_names(ds)) if told else ()
+    if not _has_stages(ds):
+        return ()
+    return tuple(name.replace("_", " ") for name in stage_names(ds))
+
+
+def _has_stages(ds: xr.Dataset) -> bool:
+    return "stage" in ds.coords and ds["stage"].dims == ("time",) and "flag_meanings" in ds["stage"].attrs
 
 
 def _quantities(ds: xr.Dataset) -> list[str]:
@@ -112,7 +133,7 @@ def _quantities(ds: xr.Dataset) -> list[str]:
 
 def _draw(ds: xr.Dataset, name: str, dim: str, axes: Axes) -> bool:
     """One quantity; returns whether the axis is logarithmic."""
-    x, words = _places(ds, dim)
+    x, words = _positions(ds, dim)
     log = words is None and _spans(x[x > 0], 100.0)
     values = ds[name].transpose(..., dim)
     curves = values.values.reshape(-1, x.size).astype(float)
@@ -127,12 +148,7 @@ def _draw(ds: xr.Dataset, name: str, dim: str, axes: Axes) -> bool:
     if words is not None:
         few = np.unique(np.linspace(0, x.size - 1, min(x.size, 5)).round().astype(int))
         axes.set_xticks(x[few], [words[i][:10] for i in few], parse_math=False)
-    if (
-        dim == "time"
-        and "stage" in ds.coords
-        and ds["stage"].dims == ("time",)
-        and "flag_meanings" in ds["stage"].attrs
-    ):
+    if dim == "time" and _has_stages(ds):
         shade_stages(ds, axes, label=False)
     axes.set_xlabel(visible(dim)[:40], parse_math=False, labelpad=2)
     label = {"transform": axes.transAxes, "va": "baseline", "parse_math": False}
@@ -141,7 +157,7 @@ def _draw(ds: xr.Dataset, name: str, dim: str, axes: Axes) -> bool:
     return log
 
 
-def _places(ds: xr.Dataset, dim: str) -> tuple[np.ndarray, list[str] | None]:
+def _positions(ds: xr.Dataset, dim: str) -> tuple[np.ndarray, list[str] | None]:
     """Coordinates along the axis; words are numbered, and so is what does not run forward."""
     given = ds[dim].values if dim in ds.coords else np.arange(ds.sizes[dim])
     if given.dtype.kind in "fiu" and np.isfinite(given).all():
@@ -168,7 +184,10 @@ def _scale(axes: Axes, values: np.ndarray, log: bool) -> None:
     from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
     known = values[np.isfinite(values)]
-    short = lambda v, _: f"{v:.4g}"
+
+    def short(value: float, _: float | None) -> str:
+        return f"{value:.4g}"
+
     if log:
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(numticks=5))

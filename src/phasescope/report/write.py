@@ -44,9 +44,8 @@ def write_report(
     from ..ledger.ledger import Ledger
 
     out = Path(out)
-    sections = [
-        _section(study, lab, out / "figures", full, tuple(dict.fromkeys(("png", *formats)))) for study in studies
-    ]
+    wanted = tuple(dict.fromkeys(("png", *formats)))
+    sections = [_section(study, lab, out / "figures", full, wanted) for study in studies]
     ledger = Ledger(tuple(row for section in sections for row in section.rows))
     drawings = [drawing for section in sections for drawing in section.drawings]
     files = {
@@ -75,7 +74,9 @@ def _section(study: Study, lab: Lab, out: Path, full: bool, formats: Sequence[st
     from ..verbs.evidence import Evidence
 
     chosen = chosen_claims(study, None, None)
-    rows, exhibits, seen = [], [], {}
+    rows = []
+    exhibits = []
+    seen: dict[Request, Exhibit] = {}
     with Evidence(study, lab, full) as evidence:
         evidence.ask(request for _, regime in chosen for request in regime.evidence)
         evidence.ask(request for figure in study.figures for request in figure.evidence)
@@ -84,7 +85,8 @@ def _section(study: Study, lab: Lab, out: Path, full: bool, formats: Sequence[st
                 rows.append(judge(claim, regime, evidence))
                 exhibits.append(tuple(_exhibit(request, evidence, seen) for request in dict.fromkeys(regime.evidence)))
                 tick(1)
-        return Section(study, tuple(rows), tuple(exhibits), tuple(draw_all(study.figures, evidence, out, formats)))
+        drawings = draw_all(study.figures, evidence, out, formats)
+        return Section(study, tuple(rows), tuple(exhibits), tuple(drawings))
 
 
 def _exhibit(request: Request, evidence: Evidence, seen: dict[Request, Exhibit]) -> Exhibit:
@@ -123,16 +125,18 @@ def describe(request: Plain) -> str:
         words = [f"run of {request.arm.__name__}", *words, f"seed {request.seed}"]
     else:
         axes = " and ".join(f"{k} = {_short(v)}" for k, v in request.axes)
-        words = [
-            f"sweep of {request.arm.__name__} over {axes or 'seeds'}",
-            *words,
-            *([f"{request.seeds} seeds"] if request.seeds > 1 else []),
-        ]
-    return ", ".join([*words, f"at {_short(request.at)}"] if request.at else words)
+        words = [f"sweep of {request.arm.__name__} over {axes or 'seeds'}", *words]
+        if request.seeds > 1:
+            words.append(f"{request.seeds} seeds")
+    if request.at:
+        words.append(f"at {_short(request.at)}")
+    return ", ".join(words)
 
 
 def _short(value: Any) -> str:
     if isinstance(value, tuple):
-        some = [_short(v) for v in value]
-        return ", ".join(some if len(some) <= 6 else [*some[:3], "...", some[-1]])
+        words = [_short(v) for v in value]
+        if len(words) > 6:
+            words = [*words[:3], "...", words[-1]]
+        return ", ".join(words)
     return f"{value:g}" if isinstance(value, float) else str(value)
