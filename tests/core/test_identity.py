@@ -208,6 +208,18 @@ def test_a_study_that_an_outside_arm_calls_counts(monkeypatch):
     assert digest(outside) != before
 
 
+def test_a_library_is_known_by_its_name_wherever_it_was_installed(tmp_path, monkeypatch):
+    (tmp_path / "somebody_elses.py").write_text("def rate():\n    return 1.0\n")
+    (tmp_path / "somebody_elses-1.0.dist-info").mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    somebody_elses = importlib.import_module("somebody_elses")
+
+    def arm(spec):
+        return somebody_elses.rate()
+
+    assert not [part for part in fingerprint(arm).parts if "somebody_elses" in part]
+
+
 def test_a_value_that_changes_while_the_process_lives_is_another_run_and_is_compiled_anew(store):
     scope = {"__name__": "__main__", "ps": ps, "toys": toys, "RATE": 0.5}
     exec("def arm(spec): return toys.plan(spec, ps.iterate(lambda w, t, key: RATE * w), ps.linear_times(1))", scope)

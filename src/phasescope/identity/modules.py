@@ -61,7 +61,15 @@ def is_loose(module: str) -> bool:
     path = pathlib.Path(file)
     if {"site-packages", "dist-packages"} & set(path.parts):
         return False
-    return not any(path.is_relative_to(folder) for folder in _library_folders())
+    if any(path.is_relative_to(folder) for folder in _library_folders()):
+        return False
+    return not any(_holds_libraries(str(folder)) for folder in path.parents)
+
+
+@functools.cache
+def _holds_libraries(folder: str) -> bool:
+    """Whether libraries were installed into this folder: an installer leaves its notes beside them."""
+    return next(pathlib.Path(folder).glob("*.dist-info"), None) is not None
 
 
 @functools.cache

@@ -78,6 +78,8 @@ class Walk:
             return joined(type(x).__name__, each(inner))
         if typing.get_origin(x) is not None:
             return joined("type", each(typing.get_origin(x)), *map(each, typing.get_args(x)))
+        if isinstance(x, typing.TypeVar | typing.ParamSpec | typing.ForwardRef | typing.NewType):
+            return f"type:{x!r}"
         if isinstance(x, enum.Enum):
             return joined("enum", each(type(x)), x.name)
         if isinstance(x, Mapping):
