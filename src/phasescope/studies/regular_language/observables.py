@@ -16,6 +16,7 @@ from .spec import Spec
 
 DECIMALS_UP_TO = 32  # up to this length a margin that float64 cannot certify is solved in decimal arithmetic
 MATRICES_UP_TO = 256  # beyond this length the records leave out what has one number for each pair of positions
+SAME_TIME = 1e-11  # how far, relative to it, the record of a time may be from it: rounding, no more
 
 field = ps.field
 
@@ -116,10 +117,19 @@ def derive(ds: xr.Dataset, spec: Spec, split: float, from_zero: bool = True) -> 
 
     Drift and direction are known in the coordinates of the symmetry reduction only, where a start `from_zero` stays.
     """
-    start = ds.sel(time=split) if (ds.time == split).any() else None
+    start = record_at(ds, split)
     if start is not None and from_zero and "score_other" in ds:
         ds = ds.assign(W_drift=_drift(ds, start)).assign(_margin(ds, start, spec))
     return ds.assign(cot_accuracy=_chain_of_thought(ds, spec))
+
+
+def record_at(ds: xr.Dataset, time: float) -> xr.Dataset | None:
+    """The record at a time, or None if there is none; recorded times are rounded to 15 digits, `time` need not be."""
+    distance = np.abs(ds.time.values - time)
+    nearest = int(distance.argmin())
+    if distance[nearest] > SAME_TIME * time:
+        return None
+    return ds.isel(time=nearest)
 
 
 def _drift(ds: xr.Dataset, start: xr.Dataset) -> xr.DataArray:
