@@ -12,7 +12,7 @@ UNCHECKED = {
     "phasescope.store.entries",
     "phasescope.analysis.decide",
     "phasescope.analysis.phases",
-    "phasescope.studies.regular_language.cot",
+    "phasescope.studies.regular_language.chain_of_thought",
 }
 _beartype = beartype(conf=BeartypeConf(is_pep484_tower=True))
 

@@ -195,14 +195,15 @@ def test_the_helper_module_of_a_plain_file_counts(tmp_path):
 
 
 def test_a_study_that_an_outside_arm_calls_counts(monkeypatch):
-    from phasescope.studies.regular_language import packed, training
+    from phasescope.studies.regular_language import training
+    from phasescope.studies.regular_language.reductions import packed
 
     def outside(spec):
         return training.symmetric(spec)
 
     before = digest(outside)
     names = "".join(fingerprint(outside).parts)
-    assert "regular_language.packed:step" in names
+    assert "regular_language.reductions.packed:step" in names
     assert "claims" not in names and "figures" not in names
     monkeypatch.setattr(packed, "step", made(1.0))
     assert digest(outside) != before

@@ -5,7 +5,8 @@ import pytest
 from jax import lax
 from jax import numpy as jnp
 
-from phasescope.studies.regular_language import data, model, reduction
+from phasescope.studies.regular_language import data, model
+from phasescope.studies.regular_language.reductions import symmetry
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -26,9 +27,9 @@ def train():
 
     def run(pivots, steps, *, lam=2.0, eta=0.1, switch=100, alpha=None, lanes=()):
         def update(t, state):
-            return reduction.step(state, pivots, eta, lam, rate(t, lam, switch), alpha=alpha)
+            return symmetry.step(state, pivots, eta, lam, rate(t, lam, switch), alpha=alpha)
 
-        start = reduction.zeros(len(pivots), lanes)
+        start = symmetry.zeros(len(pivots), lanes)
         return jax.jit(lambda state: lax.fori_loop(0, steps, update, state))(start)
 
     return run

@@ -10,7 +10,8 @@ import xarray as xr
 
 from phasescope.claims.requests import Request, Runs, Sweeps, Tables
 from phasescope.studies.regular_language import study
-from phasescope.studies.regular_language.claims import chain_of_thought, ours, requests
+from phasescope.studies.regular_language.claims import chain_of_thought, ours
+from phasescope.studies.regular_language.claims.evidence import theorem_64
 from phasescope.studies.regular_language.training import symmetric
 from phasescope.verbs.evidence import Evidence
 
@@ -24,7 +25,7 @@ def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
         return _sweep(request, real)
     arm = request.arm.__name__
     if request.preset in ("theorem_256", "theorem_1024"):
-        run = real(requests.theorem_64)
+        run = real(theorem_64)
         return run if request.preset == "theorem_256" else run.drop_vars(["score_other", "W_drift", "margin_norm"])
     if arm in ("log_flow", "frozen"):
         return _flow(request)

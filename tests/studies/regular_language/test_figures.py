@@ -9,8 +9,7 @@ import xarray as xr
 
 import phasescope as ps
 from phasescope.studies.regular_language import study
-from phasescope.studies.regular_language.claims import claims
-from phasescope.studies.regular_language.claims import requests as ask
+from phasescope.studies.regular_language.claims import claims, evidence
 from phasescope.studies.regular_language.figures import regime
 from phasescope.studies.regular_language.figures.late import margin_now
 from phasescope.studies.regular_language.figures.panels import BLUE, ORANGE
@@ -31,8 +30,8 @@ SMALL_SWEEP = ps.sweeps(
 @pytest.fixture(scope="module")
 def get():
     """A request's dataset; each is run once for all tests."""
-    evidence = Evidence(study, kept())
-    return lambda request: evidence.get(request)[0]
+    gathered = Evidence(study, kept())
+    return lambda request: gathered.get(request)[0]
 
 
 def as_flow(run):
@@ -58,16 +57,16 @@ def drawn(get):
     """A figure, drawn from evidence that takes seconds: flows are borrowed from descent, large sizes are made up."""
     known = {}
 
-    def evidence(id):
+    def evidence_of(id):
         if id in PAPER or id == "overview":
-            run = get(getattr(ask, "figure_2" if id == "overview" else id))
+            run = get(getattr(evidence, "figure_2" if id == "overview" else id))
             return run, as_flow(run)
-        even, parity = get(ask.figure_2), get(ask.figure_3)
+        even, parity = get(evidence.figure_2), get(evidence.figure_3)
         if id == "theorem_regime":
-            return *[get(ask.theorem_6)] * len(regime.THEOREM), made_up(6, 60.0), made_up(12, 100.0)
+            return *[get(evidence.theorem_6)] * len(regime.THEOREM), made_up(6, 60.0), made_up(12, 100.0)
         return {
             "attention_scores": (even, as_flow(even), parity, as_flow(parity)),
-            "early_laws": lambda: (get(ask.early_even_pairs),),
+            "early_laws": lambda: (get(evidence.early_even_pairs),),
             "phase_diagram": lambda: (get(SMALL_SWEEP),),
             "late_time": (as_flow(even), as_flow(parity), as_flow(even)),
             "parity_stairs": (parity,) * 3,
@@ -76,7 +75,7 @@ def drawn(get):
 
     def draw(id):
         if id not in known:
-            found = evidence(id)
+            found = evidence_of(id)
             known[id] = FIGURES[id].render(*(found() if callable(found) else found))
         return known[id]
 
@@ -112,12 +111,12 @@ def test_a_figure_of_the_paper_has_its_three_panels_and_both_lines_in_each(id, d
 
 
 def test_the_orange_line_is_where_the_read_out_bends(get):
-    assert {id: int(onset(get(getattr(ask, id)))) for id in PAPER} == PAPER
+    assert {id: int(onset(get(getattr(evidence, id)))) for id in PAPER} == PAPER
 
 
 def test_figure_2_draws_the_loss_that_was_measured(get, drawn):
     line = drawn("figure_2").axes[0].lines[0]
-    np.testing.assert_array_equal(line.get_ydata(), get(ask.figure_2).loss.sel(time=slice(0, 1000)))
+    np.testing.assert_array_equal(line.get_ydata(), get(evidence.figure_2).loss.sel(time=slice(0, 1000)))
 
 
 def test_the_flow_is_drawn_at_tau_over_eta(drawn):
@@ -197,12 +196,12 @@ def test_what_is_not_learned_is_left_blank_in_the_phase_diagram(drawn):
 
 def test_the_map_of_thought_is_the_accuracy(get, drawn):
     mesh = drawn("chain_of_thought").axes[0].collections[0].get_array()
-    truth = get(ask.figure_2).cot_accuracy.sel(time=slice(50, None)).transpose("input_length", "time")
+    truth = get(evidence.figure_2).cot_accuracy.sel(time=slice(50, None)).transpose("input_length", "time")
     np.testing.assert_array_equal(np.asarray(mesh).reshape(truth.shape), truth)
 
 
 def test_uniform_attention_has_no_margin(get):
-    start = get(ask.figure_2).isel(time=[0, 500])
+    start = get(evidence.figure_2).isel(time=[0, 500])
     found = margin_now(start).norm
     assert np.isnan(found[0])
     assert np.isfinite(found[1])

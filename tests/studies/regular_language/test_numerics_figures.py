@@ -6,19 +6,20 @@ import pytest
 from jax import lax
 from jax import numpy as jnp
 
-from phasescope.studies.regular_language import closed_forms, data, reduction
+from phasescope.studies.regular_language import closed_forms, data
+from phasescope.studies.regular_language.reductions import symmetry
 
 
 def accuracies(pivots, steps, lam, switch, eta=0.1):
     """Accuracy by length after 0, 1, ..., steps updates."""
 
     def update(state, t):
-        T = reduction.outputs(state, pivots, lam)
+        T = symmetry.outputs(state, pivots, lam)
         k = jnp.where(t < switch, 1.0, 1 / lam)
-        return reduction.step(state, pivots, eta, lam, k), reduction.accuracy_by_length(T, pivots)
+        return symmetry.step(state, pivots, eta, lam, k), symmetry.accuracy_by_length(T, pivots)
 
     return np.asarray(
-        jax.jit(lambda state: lax.scan(update, state, jnp.arange(steps + 1))[1])(reduction.zeros(len(pivots)))
+        jax.jit(lambda state: lax.scan(update, state, jnp.arange(steps + 1))[1])(symmetry.zeros(len(pivots)))
     )
 
 
@@ -42,7 +43,7 @@ def test_the_losses_of_the_figure_are_reproduced(figure, train, request):
     task, lam, switch, expected = LOSSES[figure]
     pivots = request.getfixturevalue(task)
     for time, value in expected.items():
-        loss = float(reduction.loss(train(pivots, time, lam=lam, switch=switch), pivots, lam))
+        loss = float(symmetry.loss(train(pivots, time, lam=lam, switch=switch), pivots, lam))
         digits = 5 if value in (0.34297, 0.09410) else 4
         assert round(loss, digits) == value
 
@@ -88,8 +89,8 @@ def test_the_printed_longest_length_delays_parity_to_2789():
 def test_nothing_is_learnt_in_the_theorem_setting(max_length, loss, train):
     pivots, setting = data.even_pairs_pivots(max_length), closed_forms.theorem_setting(max_length)
     state = train(pivots, setting.horizon, lam=setting.lam, eta=setting.eta, switch=setting.switch)
-    T = reduction.outputs(state, pivots, setting.lam)
-    accuracy = float(jnp.mean(reduction.accuracy_by_length(T, pivots)))
+    T = symmetry.outputs(state, pivots, setting.lam)
+    accuracy = float(jnp.mean(symmetry.accuracy_by_length(T, pivots)))
     np.testing.assert_allclose(accuracy, 0.5 + 0.5 / max_length, rtol=1e-14)
-    np.testing.assert_allclose(reduction.loss(state, pivots, setting.lam), loss, atol=5e-4)
-    assert reduction.loss_floor(T, pivots) > (max_length - 1) * np.log(2) - 1e-6
+    np.testing.assert_allclose(symmetry.loss(state, pivots, setting.lam), loss, atol=5e-4)
+    assert symmetry.loss_floor(T, pivots) > (max_length - 1) * np.log(2) - 1e-6

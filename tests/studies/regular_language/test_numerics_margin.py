@@ -4,11 +4,12 @@ import quadprog
 from scipy.optimize import minimize
 
 import phasescope as ps
-from phasescope.studies.regular_language import closed_forms, data, margin, reduction
+from phasescope.studies.regular_language import closed_forms, data, margin
+from phasescope.studies.regular_language.reductions import symmetry
 
 
 def rows_of(state, pivots, lam):
-    return margin.margin_rows(np.asarray(reduction.attention(state, pivots, lam)), pivots)
+    return margin.margin_rows(np.asarray(symmetry.attention(state, pivots, lam)), pivots)
 
 
 def of_scores(state, pivots, lam):
@@ -78,7 +79,7 @@ def test_a_norm_beyond_sixteen_digits_is_called_unreliable_and_found_from_the_sc
 
 
 def test_attention_that_does_not_separate_has_no_margin(even_pairs):
-    state = reduction.zeros(6)
+    state = symmetry.zeros(6)
     for found in (margin.max_margin(rows_of(state, even_pairs, 2.0)), of_scores(state, even_pairs, 2.0)):
         assert found.norm == np.inf
         assert not found.reliable
@@ -95,7 +96,7 @@ def test_the_window_of_theorem_4_4_is_empty_in_its_own_setting(max_length, ratio
 
 
 def test_lengths_without_weight_give_no_rows(parity):
-    attention = np.asarray(reduction.attention(reduction.zeros(6), parity, 2.0))
+    attention = np.asarray(symmetry.attention(symmetry.zeros(6), parity, 2.0))
     assert len(margin.margin_rows(attention, parity)) == 11
     assert len(margin.margin_rows(attention, parity, data.length_weights(6, first=4))) == 6
 

@@ -9,7 +9,8 @@ from jax import numpy as jnp
 from phasescope.engine.job import Job
 from phasescope.engine.loop import execute
 from phasescope.plan.dynamics import State
-from phasescope.studies.regular_language import data, packed, reduction, training
+from phasescope.studies.regular_language import data, training
+from phasescope.studies.regular_language.reductions import packed, symmetry
 from phasescope.studies.regular_language.spec import Spec
 
 LANES = 5
@@ -33,8 +34,8 @@ def random_state(pivots, size, seed=0):
     """Any state: zero where there is no score."""
     rng, N = np.random.default_rng(seed), len(pivots)
     length, position = packed._entries(pivots)
-    start = reduction.zeros(N, (LANES,))
-    return reduction.State(
+    start = symmetry.zeros(N, (LANES,))
+    return symmetry.State(
         v=jnp.asarray(rng.normal(size=(N, LANES))),
         b=start.b.at[:, 1:].set(size * rng.normal(size=(2, N - 1, LANES))),
         M=start.M.at[length, position].set(size * rng.normal(size=(len(length), LANES))),
@@ -44,7 +45,7 @@ def random_state(pivots, size, seed=0):
 def both(start, pivots, steps, eta, lam, k, alpha=None):
     """The state after so many steps, by the packed dynamics and by the dense step."""
     assert len(pivots) <= packed.LONGEST
-    update = lambda t, state: reduction.step(state, pivots, eta, lam, k, alpha=alpha)
+    update = lambda t, state: symmetry.step(state, pivots, eta, lam, k, alpha=alpha)
     dense = jax.jit(lambda state: lax.fori_loop(0, steps, update, state))
     return mover(pivots, eta, lam, k, alpha)(start, 0, steps), dense(start)
 
@@ -61,7 +62,7 @@ def assert_equal(left, right, atol=1e-12):
 
 @pytest.mark.parametrize("k", [1.0, 1 / lam], ids=["k = 1", "k = 1 / lam"])
 def test_hundreds_of_steps_are_those_of_the_dense_step(pivots, k):
-    assert_equal(*both(reduction.zeros(len(pivots), (LANES,)), pivots, 400, eta, lam, k))
+    assert_equal(*both(symmetry.zeros(len(pivots), (LANES,)), pivots, 400, eta, lam, k))
 
 
 def test_plain_numbers_serve_all_lanes(pivots):
@@ -88,13 +89,13 @@ def test_large_scores_are_exact(pivots, size):
 
 def test_packing_moves_numbers_and_changes_none(pivots):
     state = random_state(pivots, 1.0)
-    back = packed.unpack(packed.pack(state, pivots), reduction.zeros(len(pivots), (LANES,)), pivots)
+    back = packed.unpack(packed.pack(state, pivots), symmetry.zeros(len(pivots), (LANES,)), pivots)
     jax.tree.map(np.testing.assert_array_equal, back, state)
     assert packed.pack(state, pivots).m.shape == (len(pivots) * (len(pivots) - 1) // 2, LANES)
 
 
 def test_a_path_does_not_depend_on_where_it_is_cut(even_pairs):
-    go, start = mover(even_pairs, eta, lam, 1 / lam), reduction.zeros(6, (LANES,))
+    go, start = mover(even_pairs, eta, lam, 1 / lam), symmetry.zeros(6, (LANES,))
     jax.tree.map(np.testing.assert_array_equal, go(go(start, 0, 77), 77, 200), go(start, 0, 200))
 
 

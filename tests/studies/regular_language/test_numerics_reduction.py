@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 from jax import numpy as jnp
 
-from phasescope.studies.regular_language import data, model, reduction
+from phasescope.studies.regular_language import data, model
+from phasescope.studies.regular_language.reductions import symmetry
 
 TASKS = {
     "even pairs 4": data.even_pairs_pivots(4),
@@ -25,7 +26,7 @@ def random_state(pivots, seed=0, lanes=(), size=1.0):
     rng = np.random.default_rng(seed)
     N = len(pivots)
     shape = {"u": (2 * N, *lanes), "W": (2 * N, 2 * N, *lanes)}
-    state = reduction.from_full({name: jnp.asarray(size * rng.normal(size=s)) for name, s in shape.items()}, pivots)
+    state = symmetry.from_full({name: jnp.asarray(size * rng.normal(size=s)) for name, s in shape.items()}, pivots)
     to_itself = (pivots == np.arange(1, N + 1)).reshape(N, *(1,) * len(lanes))
     return state._replace(b=state.b.at[1].set(jnp.where(to_itself, 0.0, state.q)))
 
@@ -37,64 +38,64 @@ def assert_equal(left, right, **tolerance):
 @pytest.mark.parametrize("switch", [0, 100], ids=["vanilla", "two phases"])
 def test_the_reduced_run_is_the_full_run(pivots, switch, train, train_full):
     reduced, full = train(pivots, 400, switch=switch), train_full(pivots, 400, switch=switch)
-    assert_equal(reduction.to_full(reduced, pivots), full, atol=1e-12)
+    assert_equal(symmetry.to_full(reduced, pivots), full, atol=1e-12)
 
 
 def test_loss_and_norms_are_those_of_the_full_model(pivots, train):
     state = train(pivots, 300)
-    full = reduction.to_full(state, pivots)
-    measured = [reduction.loss(state, pivots, 2.0), reduction.u_norm(state), reduction.W_norm(state)]
+    full = symmetry.to_full(state, pivots)
+    measured = [symmetry.loss(state, pivots, 2.0), symmetry.u_norm(state), symmetry.W_norm(state)]
     expected = [model.loss(full, model.exhaustive(pivots), 2.0), jnp.linalg.norm(full["u"]), jnp.linalg.norm(full["W"])]
     np.testing.assert_allclose(measured, expected, rtol=1e-13)
 
 
 def test_outputs_and_attention_are_those_of_every_string(pivots):
     state, strings, batch = random_state(pivots), data.all_strings(len(pivots)), model.exhaustive(pivots)
-    full = reduction.to_full(state, pivots)
+    full = symmetry.to_full(state, pivots)
     case = (batch.labels < 0).astype(int)
-    T = reduction.outputs(state, pivots, 1.5)[case, strings.lengths - 1]
-    phi = reduction.attention(state, pivots, 1.5)[case, strings.lengths - 1]
+    T = symmetry.outputs(state, pivots, 1.5)[case, strings.lengths - 1]
+    phi = symmetry.attention(state, pivots, 1.5)[case, strings.lengths - 1]
     np.testing.assert_allclose(T, model.outputs(full, batch, 1.5), atol=1e-13)
     np.testing.assert_allclose(phi, model.attention(full, batch, 1.5), atol=1e-14)
 
 
 def test_accuracy_is_the_share_of_strings_called_right(pivots):
     state, strings, batch = random_state(pivots, seed=3), data.all_strings(len(pivots)), model.exhaustive(pivots)
-    called = np.where(model.outputs(reduction.to_full(state, pivots), batch, 1.5) > 0, 1, -1)
+    called = np.where(model.outputs(symmetry.to_full(state, pivots), batch, 1.5) > 0, 1, -1)
     shares = [np.mean((called == batch.labels)[strings.lengths == L]) for L in range(1, len(pivots) + 1)]
-    T = reduction.outputs(state, pivots, 1.5)
-    assert reduction.accuracy_by_length(T, pivots).tolist() == shares
+    T = symmetry.outputs(state, pivots, 1.5)
+    assert symmetry.accuracy_by_length(T, pivots).tolist() == shares
 
 
 def test_at_zero_every_string_is_called_minus_one(even_pairs):
-    T = reduction.outputs(reduction.zeros(6), even_pairs, 2.0)
-    assert reduction.accuracy_by_length(T, even_pairs).tolist() == [0, 0.5, 0.5, 0.5, 0.5, 0.5]
+    T = symmetry.outputs(symmetry.zeros(6), even_pairs, 2.0)
+    assert symmetry.accuracy_by_length(T, even_pairs).tolist() == [0, 0.5, 0.5, 0.5, 0.5, 0.5]
 
 
 def test_the_velocity_is_the_gradient_divided_by_the_multiplicities(pivots):
     state, lam, k = random_state(pivots, seed=1), 1.7, 0.3
-    gradient = jax.grad(reduction.loss)(state, pivots, lam)
+    gradient = jax.grad(symmetry.loss)(state, pivots, lam)
     # u counts each v twice, W counts p, q and s twice and m four times; W moves at lam * k times its gradient.
     copies = np.where(np.eye(len(pivots)) > 0, 2, 4)
-    expected = reduction.State(-gradient.v / 2, -lam * k * gradient.b / 2, -lam * k * gradient.M / copies)
-    assert_equal(reduction.velocity(state, pivots, lam, k), expected, atol=1e-14)
+    expected = symmetry.State(-gradient.v / 2, -lam * k * gradient.b / 2, -lam * k * gradient.M / copies)
+    assert_equal(symmetry.velocity(state, pivots, lam, k), expected, atol=1e-14)
 
 
 def test_the_velocity_is_the_gradient_of_the_full_model(pivots):
     state, lam, alpha = random_state(pivots, seed=2), 2.0, np.linspace(0.0, 2.0, len(pivots))
-    full = reduction.to_full(state, pivots)
+    full = symmetry.to_full(state, pivots)
     gradient = jax.grad(model.loss)(full, model.exhaustive(pivots, alpha), lam)
-    velocity = reduction.to_full(reduction.velocity(state, pivots, lam, 1 / lam, alpha=alpha), pivots)
+    velocity = symmetry.to_full(symmetry.velocity(state, pivots, lam, 1 / lam, alpha=alpha), pivots)
     assert_equal(velocity, jax.tree.map(jnp.negative, gradient), atol=1e-14)
 
 
 def test_the_map_to_full_and_back_is_the_identity(pivots):
     state = random_state(pivots, lanes=(3,))
-    assert_equal(reduction.from_full(reduction.to_full(state, pivots), pivots), state, rtol=1e-15)
+    assert_equal(symmetry.from_full(symmetry.to_full(state, pivots), pivots), state, rtol=1e-15)
 
 
 def test_training_keeps_the_weighted_sum_of_scores_at_zero(pivots, train):
-    np.testing.assert_allclose(reduction.invariant(train(pivots, 2000)), 0, atol=1e-12)
+    np.testing.assert_allclose(symmetry.invariant(train(pivots, 2000)), 0, atol=1e-12)
 
 
 def test_vanilla_at_lambda_is_phase_one_at_lambda_squared(even_pairs, train):
@@ -117,16 +118,16 @@ def test_measures_of_a_lane_equal_those_of_the_single_run(pivots):
     alpha = jnp.asarray(np.random.default_rng(0).uniform(size=(len(pivots), 2, 2)))
 
     def measures(state, lam, alpha):
-        T = reduction.outputs(state, pivots, lam)
+        T = symmetry.outputs(state, pivots, lam)
         return (
             T,
-            reduction.loss(state, pivots, lam, alpha),
-            reduction.loss_floor(T, pivots, alpha),
-            reduction.attention(state, pivots, lam),
-            reduction.accuracy_by_length(T, pivots),
-            reduction.W_norm(state),
-            reduction.u_norm(state),
-            reduction.invariant(state),
+            symmetry.loss(state, pivots, lam, alpha),
+            symmetry.loss_floor(T, pivots, alpha),
+            symmetry.attention(state, pivots, lam),
+            symmetry.accuracy_by_length(T, pivots),
+            symmetry.W_norm(state),
+            symmetry.u_norm(state),
+            symmetry.invariant(state),
         )
 
     single = measures(jax.tree.map(lambda x: x[..., 1, 0], block), lam[1, 0], alpha[..., 1, 0])
@@ -143,20 +144,20 @@ def test_padding_with_weightless_lengths_changes_nothing(train):
 
 def test_scores_of_any_size_give_the_limit_of_the_softmax(even_pairs):
     state = random_state(even_pairs, size=1e4)
-    phi = np.asarray(reduction.attention(state, even_pairs, 1.0))
+    phi = np.asarray(symmetry.attention(state, even_pairs, 1.0))
     winners = np.asarray(state.p) > np.max(np.where(np.tri(6, 6, 0) > 0, state.M, -np.inf)[:, 1:], axis=1)
     assert np.all(np.isfinite(phi))
     assert np.all((phi[0, 1:, 0] > 0.5) == winners[1:])
-    assert all(np.all(np.isfinite(x)) for x in reduction.velocity(state, even_pairs, 1.0, 1.0))
+    assert all(np.all(np.isfinite(x)) for x in symmetry.velocity(state, even_pairs, 1.0, 1.0))
 
 
 def test_the_pivot_wins_alone_when_its_score_is_beyond_all_exponents(even_pairs):
-    state = reduction.zeros(6)._replace(v=jnp.arange(6.0), b=jnp.full((2, 6), 1e5))
-    np.testing.assert_allclose(reduction.outputs(state, even_pairs, 1.0), 0.0, atol=1e-100)
+    state = symmetry.zeros(6)._replace(v=jnp.arange(6.0), b=jnp.full((2, 6), 1e5))
+    np.testing.assert_allclose(symmetry.outputs(state, even_pairs, 1.0), 0.0, atol=1e-100)
 
 
 def test_frozen_attention_does_not_move(parity):
-    velocity = reduction.velocity(random_state(parity), parity, 2.0, 0.0)
+    velocity = symmetry.velocity(random_state(parity), parity, 2.0, 0.0)
     assert np.all(velocity.b == 0)
     assert np.all(velocity.M == 0)
     assert np.any(velocity.v != 0)
@@ -164,13 +165,13 @@ def test_frozen_attention_does_not_move(parity):
 
 def test_no_read_out_beats_the_loss_floor(pivots, train):
     state = train(pivots, 50)
-    T = reduction.outputs(state, pivots, 2.0)
+    T = symmetry.outputs(state, pivots, 2.0)
     shifts = np.linspace(-3, 3, 61)  # a common shift of both outputs is what a read-out could still gain
     best = sum(
-        min(float(reduction.loss_by_length(T + c, pivots)[L]) for c in shifts)
+        min(float(symmetry.loss_by_length(T + c, pivots)[L]) for c in shifts)
         for L in range(len(pivots))
         if pivots[L] != L + 1
     )
     to_itself = pivots == np.arange(1, len(pivots) + 1)
-    fixed = float(jnp.sum(jnp.where(to_itself, reduction.loss_by_length(T, pivots), 0.0)))
-    assert reduction.loss_floor(T, pivots) <= best + fixed + 1e-12
+    fixed = float(jnp.sum(jnp.where(to_itself, symmetry.loss_by_length(T, pivots), 0.0)))
+    assert symmetry.loss_floor(T, pivots) <= best + fixed + 1e-12

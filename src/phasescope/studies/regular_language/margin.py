@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.optimize import nnls
 
-from phasescope.studies.regular_language import data
+from . import data
 
 EPSILON = np.finfo(float).eps
 

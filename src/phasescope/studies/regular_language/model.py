@@ -17,7 +17,7 @@ from jax import numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Bool, Float, Int
 
-from phasescope.studies.regular_language import data
+from . import data
 
 Params = dict[str, Array]  # {"u": [entry], "W": [key entry, query entry]}
 

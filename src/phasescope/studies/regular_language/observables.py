@@ -9,9 +9,10 @@ from jaxtyping import Array, Float
 
 import phasescope as ps
 
-from . import data, model, reduction
-from .cot import cot_accuracy
+from . import data, model
+from .chain_of_thought import cot_accuracy
 from .margin import margin_rows, max_margin, max_margin_of_scores
+from .reductions import symmetry
 from .spec import Spec
 
 DECIMALS_UP_TO = 32  # up to this length a margin that float64 cannot certify is solved in decimal arithmetic
@@ -55,19 +56,19 @@ class Observed(ps.Observables):
     self_asymmetry: Float[Array, ""] | None = field(doc="largest token dependence of W at the last token's own key")
 
 
-def measure_reduced(state: reduction.State, spec: Spec) -> Observed:
-    """Look at a state of the symmetry reduction."""
+def measure_reduced(state: symmetry.State, spec: Spec) -> Observed:
+    """Look at a state of the symmetry symmetry."""
     pivots, alpha = spec.pivots, spec.weights
-    outputs = reduction.outputs(state, pivots, spec.lam)
-    by_length = reduction.loss_by_length(outputs, pivots, alpha)
-    accuracy = reduction.accuracy_by_length(outputs, pivots)
+    outputs = symmetry.outputs(state, pivots, spec.lam)
+    by_length = symmetry.loss_by_length(outputs, pivots, alpha)
+    accuracy = symmetry.accuracy_by_length(outputs, pivots)
     return _observed(state, spec, outputs, by_length, accuracy)
 
 
 def measure_full(params: model.Params, batch: model.Batch, spec: Spec) -> Observed:
     """Look at the full parameters: losses and accuracies string by string, scores as means over what they stand for."""
     pivots, N = spec.pivots, spec.size
-    state = reduction.from_full(params, pivots)
+    state = symmetry.from_full(params, pivots)
     T = model.outputs(params, batch, spec.lam)
     length = batch.present.sum(axis=1) - 1
     share = 0.5 ** (length + 1.0)
@@ -92,7 +93,7 @@ def _observed(
     state, spec, outputs, by_length, accuracy, token_asymmetry=None, score_asymmetry=None, self_asymmetry=None
 ):
     small = spec.size <= MATRICES_UP_TO
-    attention = reduction.attention(state, spec.pivots, spec.lam) if small else (None, None)
+    attention = symmetry.attention(state, spec.pivots, spec.lam) if small else (None, None)
     # Where the pivot is the last token itself no string differs: there is no such output, and 0 stands for it.
     outputs = jnp.where(data.class_fractions(spec.pivots) > 0, outputs, 0.0)
     return Observed(
@@ -100,8 +101,8 @@ def _observed(
         score_other=state.M - jnp.diag(state.s) if small else None, score_self=state.s,
         attention_match=attention[0], attention_differ=attention[1], output_match=outputs[0], output_differ=outputs[1],
         accuracy=(accuracy * spec.weights).sum() / spec.weights.sum(), accuracy_by_length=accuracy,
-        loss_floor=reduction.loss_floor(outputs, spec.pivots, spec.weights),
-        u_norm=reduction.u_norm(state), W_norm=reduction.W_norm(state),
+        loss_floor=symmetry.loss_floor(outputs, spec.pivots, spec.weights),
+        u_norm=symmetry.u_norm(state), W_norm=symmetry.W_norm(state),
         token_asymmetry=token_asymmetry, score_asymmetry=score_asymmetry, self_asymmetry=self_asymmetry,
     )  # fmt: skip
 

@@ -6,7 +6,6 @@ import numpy as np
 
 import phasescope as ps
 
-from ...errors import SpecError
 from . import data
 from .closed_forms import theorem_setting
 
@@ -39,7 +38,7 @@ class Spec(ps.Spec):
 
     def __check_init__(self) -> None:
         if self.lengths == "cot" and self.task != "parity":
-            raise SpecError('lengths="cot" needs task="parity": even pairs have no chain of thought.')
+            raise ps.SpecError('lengths="cot" needs task="parity": even pairs have no chain of thought.')
 
     @property
     def size(self) -> int:

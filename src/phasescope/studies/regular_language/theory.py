@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import phasescope as ps
 
-from . import reduction
 from .observables import derive, measure_reduced
+from .reductions import symmetry
 from .spec import TRAINING, Spec
 from .training import coordinates
 
@@ -24,12 +24,12 @@ def log_flow(spec: Spec) -> ps.Plan:
     pivots, alpha = spec.pivots, spec.weights
 
     def follow(k) -> ps.Dynamics:
-        return ps.flow(lambda state: reduction.velocity(state, pivots, spec.lam, k, alpha=alpha), kappa=KAPPA)
+        return ps.flow(lambda state: symmetry.velocity(state, pivots, spec.lam, k, alpha=alpha), kappa=KAPPA)
 
     fast = 1.0 if spec.schedule == "two_phase" else 1 / spec.lam
     split = spec.eta * spec.switch
     return ps.Plan(
-        init=lambda key: reduction.zeros(spec.size),
+        init=lambda key: symmetry.zeros(spec.size),
         stages=(
             ps.Stage("phase 1", follow(fast), ps.log_times(split, 40, first=1e-3)),
             ps.Stage("phase 2", follow(1 / spec.lam), ps.log_times(_end(spec) - split, RECORDS, first=1e-2)),
@@ -45,11 +45,11 @@ def frozen(spec: Spec) -> ps.Plan:
     """Descent through phase 1, then the flow of u alone with the attention frozen as it is; time is tau."""
     pivots, alpha = spec.pivots, spec.weights
     k = 1.0 if spec.schedule == "two_phase" else 1 / spec.lam
-    step = lambda state, t, key: reduction.step(state, pivots, spec.eta, spec.lam, k, alpha=alpha)
-    read_out = lambda state: reduction.velocity(state, pivots, spec.lam, 0.0, alpha=alpha).v
+    step = lambda state, t, key: symmetry.step(state, pivots, spec.eta, spec.lam, k, alpha=alpha)
+    read_out = lambda state: symmetry.velocity(state, pivots, spec.lam, 0.0, alpha=alpha).v
     split = spec.eta * spec.switch
     return ps.Plan(
-        init=lambda key: reduction.zeros(spec.size),
+        init=lambda key: symmetry.zeros(spec.size),
         stages=(
             ps.Stage("phase 1", ps.iterate(step, lanes_last=True), ps.log_times(spec.switch, 40), unit=spec.eta),
             ps.Stage(

@@ -1,4 +1,4 @@
-"""Arms of training: gradient descent on all strings, in full coordinates and in those of the symmetry reduction."""
+"""Arms of training: gradient descent on all strings, in full coordinates and in those of the symmetry symmetry."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from jaxtyping import Array
 
 import phasescope as ps
 
-from . import model, packed, reduction
+from . import model
 from .observables import derive, measure_full, measure_reduced
+from .reductions import packed, symmetry
 from .spec import TRAINING, Spec
 
 
@@ -35,7 +36,7 @@ def symmetric(spec: Spec) -> ps.Plan:
     # The scores' gradient contains 1/lam, so a step of eta * speed on W is a net step of eta * speed / lam.
     descend = lambda speed: packed.descent(spec.pivots, spec.eta, spec.lam, speed / spec.lam, spec.weights)
     return ps.Plan(
-        init=lambda key: reduction.zeros(spec.size),
+        init=lambda key: symmetry.zeros(spec.size),
         stages=two_phases(spec, descend),
         measure=lambda state: measure_reduced(state, spec),
         derive=lambda ds: derive(ds, spec, spec.switch),

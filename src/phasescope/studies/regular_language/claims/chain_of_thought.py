@@ -13,7 +13,7 @@ from phasescope import Outcome, beyond, claim, published
 from .. import closed_forms, data
 from ..phases import becomes_right, ran_to_the_end, spec_of
 from ..training import exhaustive, handover, symmetric
-from . import requests as ask
+from . import evidence
 
 _cot: dict[str, Any] = {"task": "parity", "lengths": "cot"}
 _still = {**_cot, "steps": 100, "at": [0, 1, 10, 100]}
@@ -40,12 +40,11 @@ def saddle(base_length: int, lam: float) -> xr.Dataset:
     import jax
     from jax.flatten_util import ravel_pytree
 
-    from ....engine.precision import exact_numbers
     from .. import model
 
     pivots = data.parity_pivots(base_length)
     alpha = data.length_weights(len(pivots), base_length)
-    with exact_numbers():
+    with ps.exact_numbers():
         batch, zeros = model.exhaustive(pivots, alpha), model.zeros(len(pivots))
         flat, restore = ravel_pytree(zeros)
         hessian = jax.hessian(lambda x: model.loss(restore(x), batch, lam))(flat)
@@ -89,7 +88,7 @@ def even_pairs_prepare_the_chain_of_thought(run):
     )  # fmt: skip
 
 
-@claim("Section 5.2, inference", published(ask.figure_3), id="par-free")
+@claim("Section 5.2, inference", published(evidence.figure_3), id="par-free")
 def teacher_forced_model_thinks_freely(run):
     """Run freely on inputs of length L_0, the trained model computes their parity: accuracy 1 from t = 629 on."""
     free = run.cot_accuracy.sel(input_length=spec_of(run).base_length)
@@ -101,7 +100,9 @@ def teacher_forced_model_thinks_freely(run):
 @claim(
     "Section 5.2, inference on other lengths",
     beyond(
-        ask.figure_3, expect=Outcome.FAILS, because="3, 5 and 6 tokens are at chance: a step's pivot depends on L_0"
+        evidence.figure_3,
+        expect=Outcome.FAILS,
+        because="3, 5 and 6 tokens are at chance: a step's pivot depends on L_0",
     ),
     id="par-free-length",
 )

@@ -9,7 +9,7 @@ import phasescope as ps
 from phasescope import Outcome, beyond, claim, published
 
 from ..phases import becomes_right, learned, learned_by_length, onset, ran_to_the_end
-from . import requests as ask
+from . import evidence
 
 
 def _printed(found: xr.DataArray, texts: str, what: str) -> ps.Verdict:
@@ -43,7 +43,7 @@ def _learned(run: xr.Dataset, step: int) -> ps.Verdict:
     return ps.agree(learned(run), float(step), what="all strings correct for good from t")
 
 
-@claim("Figure 2", published(ask.figure_2), id="fig2")
+@claim("Figure 2", published(evidence.figure_2), id="fig2")
 def figure_2_is_reproduced(run):
     """Even pairs at lam = 2: loss, token scores and attention scores at t = 100 and 600, and when each length is learned."""
     then = run.sel(time=[100, 600])
@@ -61,7 +61,7 @@ def figure_2_is_reproduced(run):
     )
 
 
-@claim("Figure 3", published(ask.figure_3), id="fig3")
+@claim("Figure 3", published(evidence.figure_3), id="fig3")
 def figure_3_is_reproduced(run):
     """Parity at lam = 2, L_0 = 4: loss and token scores; accuracy is reached, lost again, and permanent from t = 629."""
     scores = run.token_score.sel(time=600, position=[1, 2, 3, 4])
@@ -76,7 +76,7 @@ def figure_3_is_reproduced(run):
     )
 
 
-@claim("Figure 4", published(ask.figure_4), id="fig4")
+@claim("Figure 4", published(evidence.figure_4), id="fig4")
 def figure_4_is_reproduced(run):
     """Even pairs at lam = 10: the shapes of Figure 2, five times slower."""
     return (
@@ -86,7 +86,7 @@ def figure_4_is_reproduced(run):
     )  # fmt: skip
 
 
-@claim("Figure 5", published(ask.figure_5), id="fig5")
+@claim("Figure 5", published(evidence.figure_5), id="fig5")
 def figure_5_is_reproduced(run):
     """Even pairs at lam = 18 = N^2/2: slower still."""
     return (
@@ -96,13 +96,13 @@ def figure_5_is_reproduced(run):
     )  # fmt: skip
 
 
-@claim("Figure 6", published(ask.figure_6), id="fig6")
+@claim("Figure 6", published(evidence.figure_6), id="fig6")
 def figure_6_is_reproduced(run):
     """Even pairs by plain gradient descent: nearly Figure 2, all strings correct from t = 256 instead of 231."""
     return _losses(run, {100: "3.7047", 600: "1.2222", 1000: "0.3647"}) & _learned(run, 256) & _shapes(run, 3, 1, 1)
 
 
-@claim("Algorithm 1", published(ask.figure_2), id="Alg1")
+@claim("Algorithm 1", published(evidence.figure_2), id="Alg1")
 def even_pairs_model_computes_parity(run):
     """Truncated chain of thought with an even-pairs model computes the parity of L tokens once, and whenever, even pairs
     is solved at length L; for all L from 2 to N from t = 400 on."""
@@ -120,7 +120,7 @@ def even_pairs_model_computes_parity(run):
 @claim(
     "Algorithm 1 on longer inputs",
     beyond(
-        ask.figure_2,
+        evidence.figure_2,
         expect=Outcome.FAILS,
         because="an unseen length has uniform attention, hence one answer for all strings: exactly 1/2",
     ),

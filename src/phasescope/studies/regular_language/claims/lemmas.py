@@ -11,17 +11,7 @@ from phasescope import Outcome, claim, published, theory
 from .. import closed_forms
 from ..phases import margin, onset, phase_2, ran_to_the_end, read_out_rate, spec_of
 from ..training import symmetric
-from .requests import (
-    figure_2,
-    figure_3,
-    figure_4,
-    figure_5,
-    figure_6,
-    full_even_pairs,
-    full_even_pairs_8,
-    reduced_even_pairs,
-    reduced_even_pairs_8,
-)
+from . import evidence
 
 EXACT = 1e-12  # float64 sums of a hundred terms, over some hundred steps
 REDUCED = (
@@ -64,7 +54,7 @@ def sigmoid_is_nearly_linear(table):
     return ps.at_most(table.ratio, 1 / 48, "remainder / |x|^3") & ps.positive(table.ratio, "remainder / |x|^3")
 
 
-@claim("Lemma B.1, token scores", published(full_even_pairs), theory(full_even_pairs_8), id="B.1a")
+@claim("Lemma B.1, token scores", published(evidence.full_even_pairs), theory(evidence.full_even_pairs_8), id="B.1a")
 def token_scores_depend_on_position_only(run):
     """<u, E_l^w> does not depend on the token w."""
     moved = ps.positive(run.u_norm.isel(time=slice(1, None)), "|u|")
@@ -76,8 +66,8 @@ _SELF_KEY = "the last token's own key is never seen with the other token, so its
 
 @claim(
     "Lemma B.1, attention scores",
-    published(full_even_pairs, expect=Outcome.FAILS, because=_SELF_KEY),
-    theory(full_even_pairs_8, expect=Outcome.FAILS, because=_SELF_KEY),
+    published(evidence.full_even_pairs, expect=Outcome.FAILS, because=_SELF_KEY),
+    theory(evidence.full_even_pairs_8, expect=Outcome.FAILS, because=_SELF_KEY),
     id="B.1b",
 )
 def no_score_but_the_pivots_depends_on_the_key_token(run):
@@ -87,7 +77,12 @@ def no_score_but_the_pivots_depends_on_the_key_token(run):
     )
 
 
-@claim("Lemma B.1, corrected to l < L", published(full_even_pairs), theory(full_even_pairs_8), id="B.1b-corrected")
+@claim(
+    "Lemma B.1, corrected to l < L",
+    published(evidence.full_even_pairs),
+    theory(evidence.full_even_pairs_8),
+    id="B.1b-corrected",
+)
 def scores_before_the_last_token_depend_on_position_only(run):
     """For 2 <= l < L, <E_l^w', W E_L^w> does not depend on the token w'."""
     moved = ps.positive(run.W_norm.isel(time=slice(2, None)), "|W|")
@@ -96,8 +91,8 @@ def scores_before_the_last_token_depend_on_position_only(run):
 
 @claim(
     "Lemma B.1, two strings per length",
-    published(full_even_pairs, reduced_even_pairs),
-    theory(full_even_pairs_8, reduced_even_pairs_8),
+    published(evidence.full_even_pairs, evidence.reduced_even_pairs),
+    theory(evidence.full_even_pairs_8, evidence.reduced_even_pairs_8),
     id="B.1c",
 )
 def two_strings_per_length_suffice(full, reduced):
@@ -131,7 +126,11 @@ def first_steps(run):
     )
 
 
-@claim("Lemma B.5", published(figure_2, figure_3, figure_4, figure_5, figure_6), id="B.5")
+@claim(
+    "Lemma B.5",
+    published(evidence.figure_2, evidence.figure_3, evidence.figure_4, evidence.figure_5, evidence.figure_6),
+    id="B.5",
+)
 def descent_follows_the_margin(*runs):
     """<-grad_u, u/|u|> <= (1 + C |u*|/|u|) <-grad_u, u*/|u*|> with C = 2 log(4N) + 2, at every 50th step of phase 2."""
 
@@ -148,7 +147,7 @@ def descent_follows_the_margin(*runs):
     return ps.all_of(map(judge, runs)) & ran_to_the_end(*runs)
 
 
-@claim("Lemma B.6", published(figure_2, figure_4, figure_5), id="B.6-margin")
+@claim("Lemma B.6", published(evidence.figure_2, evidence.figure_4, evidence.figure_5), id="B.6-margin")
 def every_string_has_its_margin(*runs):
     """From t_2 on, y_n T(X_n) >= (5/6) |u_t| / |u*| for every string."""
 

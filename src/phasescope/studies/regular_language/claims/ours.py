@@ -11,7 +11,7 @@ from phasescope import beyond, claim, theory
 from .. import closed_forms
 from ..phases import half_time, learned, learned_by_length, phase_2, ran_to_the_end, spec_of
 from ..training import symmetric
-from .requests import log_steps
+from . import evidence
 
 
 @claim("Theorem 4.4, with a long phase 1 (ours)", beyond(ps.runs(symmetric, preset="extended")), id="ext-1")
@@ -73,7 +73,7 @@ def weak_margins_follow_the_closed_form(runs):
 
 
 _lams = [4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0]
-_slow = {"steps": 40_000, "switch": 40_000, "at": [0, *log_steps(10, 40_000, 200)]}
+_slow = {"steps": 40_000, "switch": 40_000, "at": [0, *evidence.log_steps(10, 40_000, 200)]}
 
 
 @claim(
@@ -102,7 +102,7 @@ def long_phase_1(N: int, last: float, eta: float, first: float = 20.0):
         eta=eta,
         switch=steps,
         steps=steps,
-        at=[0, *log_steps(max(1, round(first / eta)), steps, 70)],
+        at=[0, *evidence.log_steps(max(1, round(first / eta)), steps, 70)],
     )
 
 
@@ -127,7 +127,7 @@ def how_long_phase_1_must_last(*runs):
     ) & ran_to_the_end(*runs)
 
 
-_stairs = ps.runs(symmetric, task="parity", base_length=16, steps=20_000, at=[0, *log_steps(100, 20_000, 150)])
+_stairs = ps.runs(symmetric, task="parity", base_length=16, steps=20_000, at=[0, *evidence.log_steps(100, 20_000, 150)])
 
 
 @claim("Order of the steps (ours)", beyond(_stairs), id="par-stair")

@@ -7,14 +7,14 @@ from phasescope import Outcome, beyond, claim, published, theory
 
 from ..phases import key_scores, phase_1, ran_to_the_end, spec_of, training_time
 from ..training import exhaustive, symmetric
-from . import requests as ask
+from . import evidence
 from .lemmas import EXACT, REDUCED
 from .phase_1 import NEAR, early_v, settled
 from .phase_2 import direction_bound, drift_bound, last_decade, loss_bound
 
 
 def _both(**numbers):
-    steps = {"task": "parity", "steps": 400, "at": ask.every_step(400), **numbers}
+    steps = {"task": "parity", "steps": 400, "at": evidence.every_step(400), **numbers}
     return ps.runs(exhaustive, **steps), ps.runs(symmetric, **steps)
 
 
@@ -31,9 +31,9 @@ def parity_reduces_like_even_pairs(full, reduced):
 
 @claim(
     "Theorem 5.1 (1)",
-    theory(ask.early_parity),
+    theory(evidence.early_parity),
     published(
-        ask.figure_3,
+        evidence.figure_3,
         expect=Outcome.FAILS,
         because="later on v_l > 0 for some l >= L_0, and the exponents sag as in 4.1",
     ),
@@ -76,8 +76,8 @@ _LATE = (
 
 @claim(
     "Theorem 5.1 (2), fourth line",
-    theory(ask.early_parity),
-    published(ask.figure_3, expect=Outcome.FAILS, because=_LATE),
+    theory(evidence.early_parity),
+    published(evidence.figure_3, expect=Outcome.FAILS, because=_LATE),
     id="5.1-1",
 )
 def differing_pivot_gains_score(run):
@@ -88,12 +88,14 @@ def differing_pivot_gains_score(run):
 @claim(
     "Theorem 5.1 (2), fourth line, at L = L_0",
     theory(
-        ask.early_parity,
+        evidence.early_parity,
         expect=Outcome.FAILS,
         because="there the pivot is position 1, and signs are those of Theorem 4.1",
     ),
     published(
-        ask.figure_3, expect=Outcome.FAILS, because="there the pivot is position 1, and signs are those of Theorem 4.1"
+        evidence.figure_3,
+        expect=Outcome.FAILS,
+        because="there the pivot is position 1, and signs are those of Theorem 4.1",
     ),
     id="5.1-1-base",
 )
@@ -106,8 +108,8 @@ def differing_pivot_gains_score_at_the_base_length(run):
 
 @claim(
     "Theorem 5.1 (2), fifth line, corrected",
-    theory(ask.early_parity),
-    published(ask.figure_3, expect=Outcome.FAILS, because=_LATE),
+    theory(evidence.early_parity),
+    published(evidence.figure_3, expect=Outcome.FAILS, because=_LATE),
     id="5.1-2",
 )
 def matching_pivot_loses_score(run):
@@ -120,8 +122,8 @@ _BEHIND = "position 1 is behind every other key by tau^3 / 768 L^2 throughout ph
 
 @claim(
     "Theorem 5.1 (2), sixth line, and Lemma C.2 (3)",
-    theory(ask.early_parity, expect=Outcome.FAILS, because=_BEHIND),
-    published(ask.figure_3, expect=Outcome.FAILS, because=_BEHIND),
+    theory(evidence.early_parity, expect=Outcome.FAILS, because=_BEHIND),
+    published(evidence.figure_3, expect=Outcome.FAILS, because=_BEHIND),
     id="5.1-3",
 )
 def first_key_leads_in_longer_strings(run):
@@ -170,7 +172,7 @@ def the_margin_of_parity_is_quadratically_small(four, three):
 @claim(
     "Theorem 5.2",
     published(
-        ask.parity_to_1e4,
+        evidence.parity_to_1e4,
         expect=Outcome.FAILS,
         because="violated from t = 1114 on; the attention moves by 21 until 10^4",
     ),
@@ -184,7 +186,7 @@ def parity_turns_to_the_max_margin_direction(run):
 @claim(
     "Theorem 5.3",
     published(
-        ask.parity_to_1e4,
+        evidence.parity_to_1e4,
         expect=Outcome.UNDECIDED,
         because="vacuous: |u*| = 2299 makes the bound larger than the loss ever is",
     ),
@@ -198,9 +200,11 @@ def parity_loss_falls_below_the_printed_bound(run):
 @claim(
     "Theorem 5.3, rate",
     published(
-        ask.parity_to_1e4, expect=Outcome.FAILS, because="the slope is -3.1 at t = 1656 and still -1.28 at 10^4 steps"
+        evidence.parity_to_1e4,
+        expect=Outcome.FAILS,
+        because="the slope is -3.1 at t = 1656 and still -1.28 at 10^4 steps",
     ),
-    theory(ask.parity_flow),
+    theory(evidence.parity_flow),
     id="5.3-rate",
 )
 def parity_loss_falls_like_one_over_t(run):

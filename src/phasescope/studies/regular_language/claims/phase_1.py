@@ -16,8 +16,7 @@ from ..phases import (
     spec_of,
     training_time,
 )
-from . import requests as ask
-from .requests import early_even_pairs, figure_2, figure_4, figure_5, figure_6
+from . import evidence
 
 LATE = (
     "phase 1 of the experiments lasts until tau = 10, far beyond the 1/N of the theorem: exponents sag from tau = 1 on"
@@ -40,8 +39,8 @@ def early_v(run: xr.Dataset, tau: xr.DataArray) -> xr.DataArray:
 
 @claim(
     "Theorem 4.1 (1), first line",
-    theory(early_even_pairs),
-    published(figure_2, expect=Outcome.FAILS, because=LATE),
+    theory(evidence.early_even_pairs),
+    published(evidence.figure_2, expect=Outcome.FAILS, because=LATE),
     id="4.1-u1",
 )
 def first_token_score_grows_linearly(run):
@@ -54,8 +53,8 @@ def first_token_score_grows_linearly(run):
 
 @claim(
     "Theorem 4.1 (1), second line",
-    theory(early_even_pairs),
-    published(figure_2, expect=Outcome.FAILS, because=LATE),
+    theory(evidence.early_even_pairs),
+    published(evidence.figure_2, expect=Outcome.FAILS, because=LATE),
     id="4.1-ul",
 )
 def other_token_scores_fall_quadratically(run):
@@ -69,7 +68,7 @@ def other_token_scores_fall_quadratically(run):
 @claim(
     "Theorem 4.1 (1), second line, one constant for all l",
     theory(
-        early_even_pairs,
+        evidence.early_even_pairs,
         expect=Outcome.FAILS,
         because="the constant is (1/l - 1/N)/64 or so: 1/(64 N^2) at l = N, a factor 2600 below that of l = 2 at N = 64",
     ),
@@ -86,8 +85,8 @@ def the_quadratic_constant_is_uniform(run):
 
 @claim(
     "Theorem 4.1 (1), third line",
-    theory(early_even_pairs),
-    published(figure_2, expect=Outcome.FAILS, because=LATE),
+    theory(evidence.early_even_pairs),
+    published(evidence.figure_2, expect=Outcome.FAILS, because=LATE),
     id="4.1-u2",
 )
 def second_position_is_the_lowest(run):
@@ -114,8 +113,8 @@ def _pivot_scores(run, name, sign):
 
 @claim(
     "Theorem 4.1 (2), first line",
-    theory(early_even_pairs),
-    published(figure_2, expect=Outcome.FAILS, because=LATE),
+    theory(evidence.early_even_pairs),
+    published(evidence.figure_2, expect=Outcome.FAILS, because=LATE),
     id="4.1-A",
 )
 def matching_first_token_gains_score(run):
@@ -125,8 +124,8 @@ def matching_first_token_gains_score(run):
 
 @claim(
     "Theorem 4.1 (2), second line",
-    theory(early_even_pairs),
-    published(figure_2, expect=Outcome.FAILS, because=LATE),
+    theory(evidence.early_even_pairs),
+    published(evidence.figure_2, expect=Outcome.FAILS, because=LATE),
     id="4.1-B",
 )
 def differing_first_token_loses_score(run):
@@ -139,8 +138,8 @@ _TWICE = "the last token's own key collects twice the gradient: m_L2 - s_L = -ta
 
 @claim(
     "Theorem 4.1 (2), third line",
-    theory(early_even_pairs, expect=Outcome.FAILS, because=_TWICE),
-    published(figure_2, expect=Outcome.FAILS, because=_TWICE),
+    theory(evidence.early_even_pairs, expect=Outcome.FAILS, because=_TWICE),
+    published(evidence.figure_2, expect=Outcome.FAILS, because=_TWICE),
     id="4.1-C",
 )
 def second_key_leads_all_later_ones(run):
@@ -151,7 +150,7 @@ def second_key_leads_all_later_ones(run):
     return ps.positive(lead, "m_L2 - m_Ll", where=lead.notnull())
 
 
-@claim("Theorem 4.1 (2), third line, corrected to l < L", theory(early_even_pairs), id="4.1-C-corrected")
+@claim("Theorem 4.1 (2), third line, corrected to l < L", theory(evidence.early_even_pairs), id="4.1-C-corrected")
 def second_key_leads_quartically(run):
     """m_L2 - m_Ll = (tau^4 / 16384 L^2) sum_{2 <= j < l} j^-2 for 3 <= l < L: stronger in t than the theorem says."""
     early = settled(run)
@@ -168,7 +167,7 @@ def second_key_leads_quartically(run):
     )
 
 
-@claim("Theorem 4.1, remark", theory(ask.theorem_16), published(figure_2), id="4.1-txt")
+@claim("Theorem 4.1, remark", theory(evidence.theorem_16), published(evidence.figure_2), id="4.1-txt")
 def attention_leaves_uniformity(run):
     """At t_0 position 1 has more than 1/L of the attention in matching strings, and position 2 in differing ones.
 
@@ -182,8 +181,8 @@ def attention_leaves_uniformity(run):
 
 @claim(
     "Proposition 4.3 and Lemma B.4",
-    published(figure_2, figure_4, figure_5, figure_6),
-    theory(ask.theorem_16, ask.theorem_64),
+    published(evidence.figure_2, evidence.figure_4, evidence.figure_5, evidence.figure_6),
+    theory(evidence.theorem_16, evidence.theorem_64),
     id="4.3",
 )
 def attention_outputs_are_separable(*runs):

@@ -18,8 +18,7 @@ from ..phases import (
 )
 from ..spec import presets
 from ..theory import log_flow
-from . import requests as ask
-from .requests import figure_2, figure_4, figure_5, figure_6
+from . import evidence
 
 
 def margin_norm(run):
@@ -38,8 +37,10 @@ _VACUOUS = "vacuous: the bound says nothing at any time of the run"
 
 @claim(
     "Theorem 4.4, norm",
-    published(ask.even_pairs_long, expect=Outcome.UNDECIDED, because=f"{_VACUOUS} before t = 14 |u*|^2 / eta = 3.2e6"),
-    theory(ask.theorem_64, expect=Outcome.UNDECIDED, because=_VACUOUS),
+    published(
+        evidence.even_pairs_long, expect=Outcome.UNDECIDED, because=f"{_VACUOUS} before t = 14 |u*|^2 / eta = 3.2e6"
+    ),
+    theory(evidence.theorem_64, expect=Outcome.UNDECIDED, because=_VACUOUS),
     id="4.4-norm",
 )
 def read_out_grows_at_least_logarithmically(run):
@@ -51,7 +52,7 @@ def read_out_grows_at_least_logarithmically(run):
     return ps.at_least(after.u_norm, bound, "|u_t|", where=bound > 0)
 
 
-@claim("Theorem 4.4, norm: the law", beyond(ask.even_pairs_frozen), id="4.4-norm-law")
+@claim("Theorem 4.4, norm: the law", beyond(evidence.even_pairs_frozen), id="4.4-norm-law")
 def read_out_grows_by_its_margin_norm(run):
     """Under frozen attention d|u| / d log t tends to |u*|: within 0.1% over the last ten e-folds."""
     late = run.sel(time=slice(float(run.time[-1]) * np.exp(-10), None)).u_norm
@@ -93,11 +94,11 @@ def drift_bound(*runs):
 @claim(
     "Theorem 4.4, direction",
     published(
-        ask.even_pairs_to_1e4, figure_4, figure_5, expect=Outcome.FAILS,
+        evidence.even_pairs_to_1e4, evidence.figure_4, evidence.figure_5, expect=Outcome.FAILS,
         because="the attention is not frozen: at lam = 2 the cosine peaks at 0.979 (t = 365) and falls, violated from t = 284 on",
     ),
     theory(
-        ask.theorem_16, ask.theorem_64, expect=Outcome.UNDECIDED,
+        evidence.theorem_16, evidence.theorem_64, expect=Outcome.UNDECIDED,
         because="vacuous: the bound stays below -1 at N = 16; at N = 64, |u*| = 1.2e13 has no certified direction",
     ),
     id="4.4-cos",
@@ -110,10 +111,10 @@ def read_out_turns_to_the_max_margin_direction(*runs):
 @claim(
     "Theorem 4.4, attention",
     published(
-        ask.even_pairs_to_1e4, figure_4, figure_5, expect=Outcome.FAILS,
+        evidence.even_pairs_to_1e4, evidence.figure_4, evidence.figure_5, expect=Outcome.FAILS,
         because="on the horizon of the paper's plots the attention moves by 18, 35 and 39 and keeps growing",
     ),
-    theory(ask.theorem_6, ask.theorem_16, ask.theorem_64, ask.theorem_256),
+    theory(evidence.theorem_6, evidence.theorem_16, evidence.theorem_64, evidence.theorem_256),
     id="4.4-dW",
 )  # fmt: skip
 def attention_is_frozen_in_phase_2(*runs):
@@ -126,11 +127,18 @@ _EMPTY = "tau_0 <= 1/N makes |u*| >= 128 lam N^4, and 14 |u*|^2 <= eta T is then
 
 @claim(
     "Theorem 4.4, window",
-    theory(ask.theorem_6, ask.theorem_16, ask.theorem_64, ask.theorem_256, expect=Outcome.FAILS, because=_EMPTY),
+    theory(
+        evidence.theorem_6,
+        evidence.theorem_16,
+        evidence.theorem_64,
+        evidence.theorem_256,
+        expect=Outcome.FAILS,
+        because=_EMPTY,
+    ),
     published(
-        figure_2,
-        figure_4,
-        figure_5,
+        evidence.figure_2,
+        evidence.figure_4,
+        evidence.figure_5,
         expect=Outcome.FAILS,
         because="T of the theorem is 1.7, 4.9 and 7.2 steps here, long before phase 1 ends",
     ),
@@ -159,10 +167,10 @@ _theorem_1024 = ps.runs(log_flow, preset="theorem_1024", at=[0.0, 0.01, 0.1, 1.0
 @claim(
     "Theorems 4.1 to 4.5 together",
     theory(
-        ask.theorem_6, ask.theorem_16, ask.theorem_64, ask.theorem_256, _theorem_1024, expect=Outcome.FAILS,
+        evidence.theorem_6, evidence.theorem_16, evidence.theorem_64, evidence.theorem_256, _theorem_1024, expect=Outcome.FAILS,
         because="phase 1 ends at tau = 1/N, long before the attention tells the classes apart",
     ),
-    published(ask.even_pairs_to_1e4, figure_4, figure_5),
+    published(evidence.even_pairs_to_1e4, evidence.figure_4, evidence.figure_5),
     id="4.x-theorem",
 )  # fmt: skip
 def the_model_learns_by_T(*runs):
@@ -173,7 +181,7 @@ def the_model_learns_by_T(*runs):
 
 @claim(
     "Theorems 4.1 to 4.5 together (ours)",
-    theory(ask.theorem_6, ask.theorem_16, ask.theorem_64, ask.theorem_256, _theorem_1024),
+    theory(evidence.theorem_6, evidence.theorem_16, evidence.theorem_64, evidence.theorem_256, _theorem_1024),
     id="4.x-nothing",
 )
 def nothing_is_learned_by_T(*runs):
@@ -206,8 +214,8 @@ def loss_bound(run):
 
 @claim(
     "Theorem 4.5",
-    published(ask.even_pairs_to_1e4, expect=Outcome.UNDECIDED, because=_VACUOUS),
-    theory(ask.theorem_64, expect=Outcome.UNDECIDED, because=_VACUOUS),
+    published(evidence.even_pairs_to_1e4, expect=Outcome.UNDECIDED, because=_VACUOUS),
+    theory(evidence.theorem_64, expect=Outcome.UNDECIDED, because=_VACUOUS),
     id="4.5",
 )
 def loss_falls_below_the_printed_bound(run):
@@ -225,12 +233,12 @@ def last_decade(run):
 @claim(
     "Abstract, rate",
     published(
-        ask.even_pairs_to_1e4,
+        evidence.even_pairs_to_1e4,
         expect=Outcome.FAILS,
         because="the slope is -2.2 at 10^3 and still -1.23 at 10^4 steps: 1/t is approached from steeper",
     ),
-    theory(ask.even_pairs_flow),
-    beyond(ask.even_pairs_frozen),
+    theory(evidence.even_pairs_flow),
+    beyond(evidence.even_pairs_frozen),
     id="abs-rate",
 )
 def loss_falls_like_one_over_t(run):
@@ -238,7 +246,7 @@ def loss_falls_like_one_over_t(run):
     return last_decade(run)
 
 
-@claim("Section 6, t_2", published(figure_2, ask.figure_3, figure_6), id="t2")
+@claim("Section 6, t_2", published(evidence.figure_2, evidence.figure_3, evidence.figure_6), id="t2")
 def read_out_bends_near_600(*runs):
     """|u_t| starts to grow logarithmically near t_2 = 600: d|u| / d log t is largest between 500 and 700."""
     what = lambda spec: f"t_2 ({spec.task}, {spec.schedule})"

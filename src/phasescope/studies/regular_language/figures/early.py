@@ -6,14 +6,14 @@ import numpy as np
 
 import phasescope as ps
 
-from ..claims import requests as ask
+from ..claims import evidence
 from ..closed_forms import early_pivot_scores, early_second_lead, early_token_scores, flow_clock
 from ..phases import key_scores, spec_of, training_time
 from . import panels
 from .panels import BLUE, GREEN, PURPLE, VERMILION
 
 
-@ps.figure("Theorem 4.1", ask.early_even_pairs, panels=(1, 2), size=(6.4, 2.7))
+@ps.figure("Theorem 4.1", evidence.early_even_pairs, panels=(1, 2), size=(6.4, 2.7))
 def early_laws(run, axes):
     """The start of phase 1 at N = 64, lam = N^2, and the closed forms upon it (dotted). Left: v_1 = tau / 4; the others
     fall like tau^2, but not uniformly: position 64 is at 4e-4 of position 2. Right: the pivot's score grows like tau^2

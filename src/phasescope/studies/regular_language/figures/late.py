@@ -7,7 +7,7 @@ import xarray as xr
 
 import phasescope as ps
 
-from ..claims import requests as ask
+from ..claims import evidence
 from ..margin import margin_rows, max_margin
 from ..phases import phase_2, spec_of
 from . import panels
@@ -17,7 +17,7 @@ FIRST = 20.0  # twice the end of phase 1
 
 
 @ps.figure(
-    "Theorems 4.4, 4.5, 5.2 and 5.3: the laws (ours)", ask.even_pairs_flow, ask.parity_flow, ask.even_pairs_frozen,
+    "Theorems 4.4, 4.5, 5.2 and 5.3: the laws (ours)", evidence.even_pairs_flow, evidence.parity_flow, evidence.even_pairs_frozen,
     panels=(1, 3), size=(7.8, 2.7),
 )  # fmt: skip
 def late_time(even, parity, frozen, axes):

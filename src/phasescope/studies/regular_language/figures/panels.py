@@ -9,7 +9,6 @@ import numpy as np
 import xarray as xr
 
 import phasescope as ps
-from phasescope.figures.style import PALETTE
 
 from ..closed_forms import step_clock
 from ..phases import spec_of
@@ -17,7 +16,7 @@ from ..phases import spec_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = PALETTE
+BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = ps.PALETTE
 POSITIONS = {1: BLUE, 2: GREEN, 3: VERMILION}  # the paper's colours: the first token blue, then green and orange
 EARLY = 4.0  # closed forms are drawn up to this tau: they are the leading order, and a fifth off by then
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import phasescope as ps
 
-from ..claims import requests as ask
+from ..claims import evidence
 from ..closed_forms import early_pivot_scores, early_token_scores
 from ..phases import onset, spec_of
 from ..theory import log_flow
@@ -54,7 +54,7 @@ def draw_attention(run, flow, axes, length: int, pivot: int) -> None:
     axes.axhline(1 / length, color="0.5", lw=0.8, zorder=0, label=f"uniform, 1/{length}")
 
 
-@ps.figure("Figure 2", ask.figure_2, flow_of("figure_2"), panels=(1, 3), size=SIZE)
+@ps.figure("Figure 2", evidence.figure_2, flow_of("figure_2"), panels=(1, 3), size=SIZE)
 def figure_2(run, flow, axes):
     """Even pairs at lam = 2. The loss falls from 4.159 to 3.651 at t_0 = 100 and to 0.343 at 1000; the first token
     score rises, the second and third fall, the second lowest; in strings of length 3 the first token gains attention
@@ -64,7 +64,7 @@ def figure_2(run, flow, axes):
     draw_training(run, flow, axes, until=1000)
 
 
-@ps.figure("Figure 3", ask.figure_3, flow_of("figure_3"), panels=(1, 3), size=SIZE)
+@ps.figure("Figure 3", evidence.figure_3, flow_of("figure_3"), panels=(1, 3), size=SIZE)
 def figure_3(run, flow, axes):
     """Parity at lam = 2, L_0 = 4. As Figure 2, but slower at the end (loss 1.725 at 600, 0.175 at 2000): the longest
     length is learned for good only at t = 629. At length 5 the pivot is position 2 and the signs are reversed: it is
@@ -73,7 +73,7 @@ def figure_3(run, flow, axes):
     draw_training(run, flow, axes, until=2000, length=5)
 
 
-@ps.figure("Figure 4", ask.figure_4, flow_of("figure_4"), panels=(1, 3), size=SIZE)
+@ps.figure("Figure 4", evidence.figure_4, flow_of("figure_4"), panels=(1, 3), size=SIZE)
 def figure_4(run, flow, axes):
     """Even pairs at lam = 10, in log time because phase 1 is 1% of the run. The shapes of Figure 2, five times slower:
     t_2 = 3171, loss 3.203 at 1000 and 0.074 at 10^4, all strings right from t = 958. Nearly all that the attention
@@ -81,14 +81,14 @@ def figure_4(run, flow, axes):
     draw_training(run, flow, axes, until=10_000, log=True)
 
 
-@ps.figure("Figure 5", ask.figure_5, flow_of("figure_5"), panels=(1, 3), size=SIZE)
+@ps.figure("Figure 5", evidence.figure_5, flow_of("figure_5"), panels=(1, 3), size=SIZE)
 def figure_5(run, flow, axes):
     """Even pairs at lam = 18 = N^2 / 2, in log time. Slower still: t_2 = 5994, loss 3.497 at 600 and 0.325 at 10^4, all
     strings right from t = 1513."""
     draw_training(run, flow, axes, until=10_000, log=True)
 
 
-@ps.figure("Figure 6", ask.figure_6, flow_of("figure_6"), panels=(1, 3), size=SIZE)
+@ps.figure("Figure 6", evidence.figure_6, flow_of("figure_6"), panels=(1, 3), size=SIZE)
 def figure_6(run, flow, axes):
     """Even pairs by plain gradient descent, lam = 2: nearly Figure 2, without its first phase (loss 3.705 at 100, 0.365
     at 1000; t_2 = 597; all strings right from 256 instead of 231). Nothing happens at t = 100, where the rates would
@@ -97,7 +97,7 @@ def figure_6(run, flow, axes):
 
 
 @ps.figure(
-    "Figures 2 and 3, third panels, as scores", ask.figure_2, flow_of("figure_2"), ask.figure_3, flow_of("figure_3"),
+    "Figures 2 and 3, third panels, as scores", evidence.figure_2, flow_of("figure_2"), evidence.figure_3, flow_of("figure_3"),
     panels=(1, 2), size=(5.6, 2.5),
 )  # fmt: skip
 def attention_scores(even, even_flow, parity, parity_flow, axes):
@@ -124,7 +124,7 @@ def attention_scores(even, even_flow, parity, parity_flow, axes):
         panels.legend(panel, "flow", "formula", loc="upper left")
 
 
-@ps.figure("Figure 2, in log time", ask.figure_2, flow_of("figure_2"), panels=(1, 3), size=(8.0, 2.8))
+@ps.figure("Figure 2, in log time", evidence.figure_2, flow_of("figure_2"), panels=(1, 3), size=(8.0, 2.8))
 def overview(run, flow, axes):
     """Even pairs at lam = 2, its two phases shaded and the theory upon it. Gradient flow (dashed) follows the loss, the
     token scores and the attention throughout; the closed forms v_1 = tau / 4 and v_l = -tau^2 / 64 times the sum of 1 /

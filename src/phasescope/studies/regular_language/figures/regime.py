@@ -7,7 +7,7 @@ import numpy as np
 import phasescope as ps
 
 from .. import closed_forms
-from ..claims import requests as ask
+from ..claims import evidence
 from ..claims.ours import how_long_phase_1_must_last, long_phase_1
 from ..claims.phase_2 import margin_norm, nothing_is_learned_by_T
 from ..phases import half_time, learned, phase_1, spec_of, training_time
@@ -24,14 +24,14 @@ LONG = (
 
 
 @ps.figure("Theorems 4.1 to 4.5 (ours)", *THEOREM, *LONG, panels=(2, 2), size=(7.2, 5.4))
-def theorem_regime(*evidence):
+def theorem_regime(*shown):
     """The theorems' own regime: lam = N^2, phase 1 until tau_0 = 1 / N. (a) Nothing is learned by the last time T that
     they speak about (dots): accuracy is 1/2 + 1/2N. If phase 1 goes on (dashed), all 2^(N+1) - 2 strings are right from
     tau = 67 (N = 6), 1405 (256), 4310 (1024). (b) At T the loss per length is at chance; it falls long after all
     strings are right. (c) Phase 1 must last like N^0.80 for all strings to be right and like N^1.46 to halve the loss;
     the theorems stop it at 1 / N. (d) Theorem 4.4 speaks about some time only if 14 |u*|^2 <= eta T; the two sides
     differ by a factor 1.8e15 at N = 6, 4e33 at N = 256 and 4e40 at N = 1024."""
-    *runs, axes = evidence
+    *runs, axes = shown
     theorem, long = runs[: len(THEOREM)], runs[len(THEOREM) :]
     sizes = sorted({spec_of(run).size for run in theorem})
     color = dict(zip(sizes, panels.shades(len(sizes)), strict=True))
@@ -108,8 +108,8 @@ def _norm_at_t_0(run) -> float:
 
 ETA, STEPS = 0.1, 10_000
 _diagram = ps.sweeps(
-    symmetric, switch=ask.log_steps(1, STEPS, 17), lam=np.geomspace(1, 1e4, 64).tolist(), eta=ETA, steps=STEPS,
-    at=[0, *ask.log_steps(20, STEPS, 60)],
+    symmetric, switch=evidence.log_steps(1, STEPS, 17), lam=np.geomspace(1, 1e4, 64).tolist(), eta=ETA, steps=STEPS,
+    at=[0, *evidence.log_steps(20, STEPS, 60)],
 )  # fmt: skip
 
 

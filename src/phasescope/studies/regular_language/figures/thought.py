@@ -6,7 +6,7 @@ import numpy as np
 
 import phasescope as ps
 
-from ..claims import requests as ask
+from ..claims import evidence
 from ..claims.ours import pivots_split_into_two_groups, steps_of_thought_are_learned_one_after_another
 from ..phases import learned_by_length, spec_of
 from . import panels
@@ -53,7 +53,7 @@ def parity_stairs(stairs, short, long, axes):
         )  # fmt: skip
 
 
-@ps.figure("Algorithm 1 and Section 5 (ours)", ask.figure_2, ask.figure_3, panels=(1, 2), size=(7.2, 2.6))
+@ps.figure("Algorithm 1 and Section 5 (ours)", evidence.figure_2, evidence.figure_3, panels=(1, 2), size=(7.2, 2.6))
 def chain_of_thought(even, parity, axes):
     """Parity by chain of thought, over all inputs of a length. Left: an even-pairs model with truncated thought
     (Algorithm 1) is right on all inputs of 2 to N = 6 tokens from t = 231 on, and guesses on longer ones. Right: a

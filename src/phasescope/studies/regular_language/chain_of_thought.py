@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from phasescope.studies.regular_language import data
+from . import data
 
 
 def cot_accuracy(

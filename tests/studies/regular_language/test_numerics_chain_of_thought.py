@@ -4,17 +4,18 @@ import jax
 import numpy as np
 import pytest
 
-from phasescope.studies.regular_language import cot, data, reduction
+from phasescope.studies.regular_language import chain_of_thought, data
+from phasescope.studies.regular_language.reductions import symmetry
 
 TASKS = {"even pairs": data.even_pairs_pivots(6), "parity 4": data.parity_pivots(4), "parity 5": data.parity_pivots(5)}
 TIMES = [0, 1, 50, 150, 200, 240, 300, 400, 700, 2000]
 
 
 def by_reduction(state, pivots, lam, lengths, truncated):
-    T = np.asarray(reduction.outputs(state, pivots, lam))
+    T = np.asarray(symmetry.outputs(state, pivots, lam))
     beyond = np.asarray(np.sum(state.v, axis=0) > 0)
     T = np.moveaxis(T, 1, -1)  # lengths last, lanes first
-    return cot.cot_accuracy(T[0], T[1], beyond, pivots, lengths, truncated=truncated)
+    return chain_of_thought.cot_accuracy(T[0], T[1], beyond, pivots, lengths, truncated=truncated)
 
 
 @pytest.mark.parametrize("truncated", [True, False], ids=["truncated", "full"])
@@ -23,8 +24,8 @@ def test_linear_algebra_equals_enumeration_along_a_run(pivots, truncated, train)
     lengths = range(1, 9)
     for time in TIMES:
         state = train(pivots, time)
-        full = jax.tree.map(np.asarray, reduction.to_full(state, pivots))
-        expected = [cot.cot_accuracy_by_enumeration(full, 2.0, L, truncated=truncated) for L in lengths]
+        full = jax.tree.map(np.asarray, symmetry.to_full(state, pivots))
+        expected = [chain_of_thought.cot_accuracy_by_enumeration(full, 2.0, L, truncated=truncated) for L in lengths]
         assert by_reduction(state, pivots, 2.0, lengths, truncated).tolist() == expected, time
 
 
@@ -35,10 +36,12 @@ def test_linear_algebra_equals_enumeration_for_random_models_and_pivots(truncate
     for _ in range(60):
         pivots = np.array([rng.integers(1, L + 1) for L in range(1, 7)])
         W = 3 * rng.normal(size=(2, 6)), 3 * np.tril(rng.normal(size=(6, 6)))
-        state = reduction.State(rng.normal(size=6), *W)
-        state = reduction.from_full(reduction.to_full(jax.tree.map(jax.numpy.asarray, state), pivots), pivots)
-        full = jax.tree.map(np.asarray, reduction.to_full(state, pivots))
-        expected = [cot.cot_accuracy_by_enumeration(full, 1.0, L, truncated=truncated) for L in range(1, 8)]
+        state = symmetry.State(rng.normal(size=6), *W)
+        state = symmetry.from_full(symmetry.to_full(jax.tree.map(jax.numpy.asarray, state), pivots), pivots)
+        full = jax.tree.map(np.asarray, symmetry.to_full(state, pivots))
+        expected = [
+            chain_of_thought.cot_accuracy_by_enumeration(full, 1.0, L, truncated=truncated) for L in range(1, 8)
+        ]
         assert by_reduction(state, pivots, 1.0, range(1, 8), truncated).tolist() == expected
         seen |= set(expected)
     assert seen == {0.0, 0.5, 1.0}
@@ -48,10 +51,10 @@ def test_leading_axes_are_independent():
     rng = np.random.default_rng(1)
     pivots = data.parity_pivots(4)
     match, differ, beyond = rng.normal(size=(3, 4, 6)), rng.normal(size=(3, 4, 6)), rng.normal(size=(3, 4)) > 0
-    together = cot.cot_accuracy(match, differ, beyond, pivots, range(1, 7), truncated=False)
+    together = chain_of_thought.cot_accuracy(match, differ, beyond, pivots, range(1, 7), truncated=False)
     assert together.shape == (3, 4, 6)
     for i, j in product(range(3), range(4)):
-        alone = cot.cot_accuracy(
+        alone = chain_of_thought.cot_accuracy(
             match[i, j], differ[i, j], np.array(beyond[i, j]), pivots, range(1, 7), truncated=False
         )
         assert together[i, j].tolist() == alone.tolist()
@@ -59,13 +62,13 @@ def test_leading_axes_are_independent():
 
 def test_one_token_is_its_own_parity():
     for truncated in (True, False):
-        assert cot.cot_accuracy(
+        assert chain_of_thought.cot_accuracy(
             -np.ones(3), np.ones(3), np.array(False), data.even_pairs_pivots(3), [1], truncated=truncated
         ).tolist() == [1.0]
 
 
 def test_a_perfect_even_pairs_model_computes_parity_up_to_its_length_and_not_beyond():
-    accuracy = cot.cot_accuracy(
+    accuracy = chain_of_thought.cot_accuracy(
         np.ones(1500),
         -np.ones(1500),
         np.array(True),
@@ -79,7 +82,7 @@ def test_a_perfect_even_pairs_model_computes_parity_up_to_its_length_and_not_bey
 def test_a_perfect_parity_model_computes_parity_by_full_thought_at_its_base_length():
     base = 700
     pivots = data.parity_pivots(base)
-    accuracy = cot.cot_accuracy(
+    accuracy = chain_of_thought.cot_accuracy(
         np.ones(len(pivots)), -np.ones(len(pivots)), np.array(True), pivots, [base], truncated=False
     )
     assert accuracy.tolist() == [1.0]

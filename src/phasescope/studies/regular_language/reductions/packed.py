@@ -1,4 +1,4 @@
-r"""The descent of `reduction` for short runs, one or a block: the same numbers, without those that do not exist.
+r"""The descent of `symmetry` for short runs, one or a block: the same numbers, without those that do not exist.
 
 Of the $N^2$ entries of `State.M` less than half are scores of a key: those with $\ell \le L$, $\ell \ne c_L$. At
 small $N$ the exponentials of the others, and their masks, are a third of the time. So the state (a block of one, if it
@@ -7,7 +7,7 @@ follow each other on one axis, and each length is a static slice of it. Length 1
 $\omega^+_1 \sigma(-v_1)$ to $\dot v_1$. Packing moves numbers and changes none, so a path does not depend on where it
 was cut.
 
-The mathematics, and the guard against large scores, are those of `reduction.velocity`.
+The mathematics, and the guard against large scores, are those of `symmetry.velocity`.
 """
 
 from functools import reduce
@@ -20,16 +20,17 @@ from jax import numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Float
 
-from phasescope.plan import dynamics
+import phasescope as ps
 
-from . import data, reduction
-from .reduction import Pivots
+from .. import data
+from . import symmetry
+from .symmetry import Pivots
 
 LONGEST = 8  # up to here packing saves 30 to 60%; it unrolls the lengths, and beyond costs seconds to compile
 
 
-class descent(dynamics.Dynamics):
-    r"""Steps $\eta$ on the read-out and $\eta k$ on the attention: `reduction.step`, packed where that is faster."""
+class descent(ps.Dynamics):
+    r"""Steps $\eta$ on the read-out and $\eta k$ on the attention: `symmetry.step`, packed where that is faster."""
 
     pivots: Pivots
     eta: ArrayLike
@@ -38,7 +39,7 @@ class descent(dynamics.Dynamics):
     alpha: ArrayLike | None = None
     lanes_last = True
 
-    def advance(self, state: dynamics.State, t0: Array, t1: Array, key: Array) -> dynamics.State:
+    def advance(self, state: ps.State, t0: Array, t1: Array, key: Array) -> ps.State:
         dense, numbers = state.params, (self.pivots, self.eta, self.lam, self.k)
         if dense.v.ndim <= 2 and 2 <= len(self.pivots) <= LONGEST:
             block = dense if dense.v.ndim == 2 else jax.tree.map(lambda x: x[..., None], dense)
@@ -46,9 +47,9 @@ class descent(dynamics.Dynamics):
             moved = unpack(jax.lax.fori_loop(t0, t1, update, pack(block, self.pivots)), block, self.pivots)
             params = moved if dense.v.ndim == 2 else jax.tree.map(lambda x: x[..., 0], moved)
         else:
-            update = lambda t, dense: reduction.step(dense, *numbers, alpha=self.alpha)
+            update = lambda t, dense: symmetry.step(dense, *numbers, alpha=self.alpha)
             params = jax.lax.fori_loop(t0, t1, update, dense)
-        return dynamics.State(params, state.memory, state.carry)
+        return ps.State(params, state.memory, state.carry)
 
 
 class Packed(NamedTuple):
@@ -75,22 +76,22 @@ def layout(pivots: Pivots) -> list[Row]:
     ]
 
 
-def pack(state: reduction.State, pivots: Pivots) -> Packed:
+def pack(state: symmetry.State, pivots: Pivots) -> Packed:
     return Packed(state.v, state.b[:, 1:], state.M[_entries(pivots)])
 
 
-def unpack(packed: Packed, like: reduction.State, pivots: Pivots) -> reduction.State:
+def unpack(packed: Packed, like: symmetry.State, pivots: Pivots) -> symmetry.State:
     """`like`, with the numbers that moved."""
-    return reduction.State(packed.v, like.b.at[:, 1:].set(packed.b), like.M.at[_entries(pivots)].set(packed.m))
+    return symmetry.State(packed.v, like.b.at[:, 1:].set(packed.b), like.M.at[_entries(pivots)].set(packed.m))
 
 
 def step(
     state: Packed, pivots: Pivots, eta: ArrayLike, lam: ArrayLike, k: ArrayLike, *, alpha: ArrayLike | None = None
 ) -> Packed:
-    """`reduction.step`; what has the same name there is the same here."""
+    """`symmetry.step`; what has the same name there is the same here."""
     v, b, m = state
     rows, scale = layout(pivots), 1 / lam
-    weights = reduction._align(data.class_weights(pivots, alpha), b)
+    weights = symmetry.align(data.class_weights(pivots, alpha), b)
     sign = np.array([1.0, -1.0])[:, None, None]
 
     # Kept as an array of its own, or each score would look for the largest of its row again.

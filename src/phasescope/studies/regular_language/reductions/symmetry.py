@@ -31,7 +31,7 @@ from jax import numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Float, Int
 
-from phasescope.studies.regular_language import data
+from .. import data
 
 Pivots = Int[np.ndarray, " length"]
 
@@ -80,7 +80,7 @@ def velocity(state: State, pivots: Pivots, lam: ArrayLike, k: ArrayLike, *, alph
     T = (jnp.sum(E * v, axis=1) + B * at_pivot) / Z
     sign = to_lanes(np.array([[1.0], [-1.0]]))
     weights = data.class_weights(pivots, alpha)
-    G = sign * _align(weights, T) / (Z * (1 + jnp.exp(sign * T)))  # +- omega G / Z: times an exponential, omega G phi
+    G = sign * align(weights, T) / (Z * (1 + jnp.exp(sign * T)))  # +- omega G / Z: times an exponential, omega G phi
     F = G * B
 
     # X - Y = E (D v - C): the two softmaxes share every exponential but the pivot's.
@@ -119,7 +119,7 @@ def loss_by_length(
     alpha: ArrayLike | None = None,
 ) -> Float[Array, "length *lanes"]:
     r"""$\omega^+_L \log(1 + e^{-T^+_L}) + \omega^-_L \log(1 + e^{T^-_L})$; the loss is its sum."""
-    weights = _align(data.class_weights(pivots, alpha), T)
+    weights = align(data.class_weights(pivots, alpha), T)
     return weights[0] * jax.nn.softplus(-T[0]) + weights[1] * jax.nn.softplus(T[1])
 
 
@@ -129,15 +129,15 @@ def loss_floor(
     alpha: ArrayLike | None = None,
 ) -> Float[Array, "*lanes"]:
     r"""No common shift of a length's two outputs brings the loss lower: $\sum_L \alpha_L \log(1 + e^{-|T^+ - T^-|/2})$."""
-    weights = _align(data.class_weights(pivots, alpha), T)
-    to_itself = _align(pivots == np.arange(1, len(pivots) + 1), T[0])
+    weights = align(data.class_weights(pivots, alpha), T)
+    to_itself = align(pivots == np.arange(1, len(pivots) + 1), T[0])
     margin = jnp.where(to_itself, T[0], jnp.abs(T[0] - T[1]) / 2)
     return jnp.sum((weights[0] + weights[1]) * jax.nn.softplus(-margin), axis=0)
 
 
 def accuracy_by_length(T: Float[Array, "case length *lanes"], pivots: Pivots) -> Float[Array, "length *lanes"]:
     """0, 1/2 or 1: both classes wrong, one right, or both. The predicted label is +1 iff $T > 0$."""
-    fractions = _align(data.class_fractions(pivots), T)
+    fractions = align(data.class_fractions(pivots), T)
     return jnp.where(T[0] > 0, fractions[0], 0.0) + jnp.where(T[1] > 0, 0.0, fractions[1])
 
 
@@ -219,6 +219,6 @@ def _lifter(lanes: int):
     return lambda x: x.reshape(x.shape + (1,) * lanes)
 
 
-def _align(x, like):
+def align(x, like):
     """Append axes of size 1 until x broadcasts against trailing lanes."""
     return x.reshape(x.shape + (1,) * (like.ndim - x.ndim))
