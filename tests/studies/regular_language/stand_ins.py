@@ -10,8 +10,8 @@ import xarray as xr
 
 from phasescope.claims.requests import Request, Runs, Sweeps, Tables
 from phasescope.studies.regular_language import study
-from phasescope.studies.regular_language.claims import chain_of_thought, ours
-from phasescope.studies.regular_language.claims.evidence import theorem_64
+from phasescope.studies.regular_language.claims import tables
+from phasescope.studies.regular_language.claims.evidence import theorem_64, to_half_the_loss
 from phasescope.studies.regular_language.training import symmetric
 from phasescope.verbs.evidence import Evidence
 
@@ -20,7 +20,7 @@ def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
     """The evidence asked for, or something cheaper of the same kind."""
     real = lambda other: evidence.get(other)[0]
     if isinstance(request, Tables):
-        return _saddle() if request.function is chain_of_thought.saddle else real(request)
+        return _saddle() if request.function is tables.saddle else real(request)
     if isinstance(request, Sweeps):
         return _sweep(request, real)
     arm = request.arm.__name__
@@ -35,7 +35,7 @@ def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
         run = real(dataclasses.replace(request, arm=symmetric))
         same, grows = 0 * run.loss, 0.4 * run.time / run.time.max()
         return run.assign(token_asymmetry=same, score_asymmetry=same, self_asymmetry=same + grows)
-    if request in ours._to_half:
+    if request in to_half_the_loss:
         return _long_phase_1(request)
     return real(request)
 

@@ -1,17 +1,14 @@
-"""The lemmas of Appendices A and B: elementary inequalities, symmetry, the first steps, and phase 2's inequalities."""
+"""The lemmas of Appendices A and B on the start: elementary inequalities, symmetry, first steps."""
 
 from __future__ import annotations
-
-import numpy as np
-import xarray as xr
 
 import phasescope as ps
 from phasescope import Outcome, claim, published, theory
 
 from .. import closed_forms
-from ..phases import margin, onset, phase_2, ran_to_the_end, read_out_rate, spec_of
+from ..phases import ran_to_the_end, spec_of
 from ..training import symmetric
-from . import evidence
+from . import evidence, tables
 
 EXACT = 1e-12  # float64 sums of a hundred terms, over some hundred steps
 REDUCED = (
@@ -26,32 +23,18 @@ REDUCED = (
 )
 
 
-def softmax_table(lam: tuple[float, ...], samples: int) -> xr.Dataset:
-    """Random pairs of scores, near and far, for each scale."""
-    ratios = [closed_forms.softmax_lipschitz_ratios(samples, 16, scale, seed=7) for scale in lam]
-    return xr.Dataset(
-        {"ratio": (("lam", "sample"), np.stack(ratios))}, {"lam": list(lam), "sample": np.arange(samples)}
-    )
-
-
-def sigmoid_table(points: int) -> xr.Dataset:
-    """The remainder of the sigmoid's expansion over six decades on both sides of 0."""
-    x = np.geomspace(1e-2, 1e3, points)
-    x = np.concatenate([-x[::-1], x])
-    return xr.Dataset({"ratio": ("x", closed_forms.sigmoid_remainders(x))}, {"x": x})
-
-
-@claim("Lemma A.1", theory(ps.tables(softmax_table, lam=[1.0, 2.0, 36.0], samples=2000)), id="A.1")
+@claim("Lemma A.1", theory(ps.tables(tables.softmax_table, lam=[1.0, 2.0, 36.0], samples=2000)), id="A.1")
 def softmax_is_lipschitz(table):
     """softmax(x / lam) is 1/lam-Lipschitz, and even 1/(2 lam): lam |S(x) - S(y)| <= |x - y| / 2."""
-    ratio, what = table.ratio, "lam |S(x) - S(y)| / |x - y|"
-    return ps.at_most(ratio, 0.5, what) & ps.positive(ratio, what)
+    what = "lam |S(x) - S(y)| / |x - y|"
+    return ps.at_most(table.ratio, 0.5, what) & ps.positive(table.ratio, what)
 
 
-@claim("Equation (2)", theory(ps.tables(sigmoid_table, points=400)), id="eq.2")
+@claim("Equation (2)", theory(ps.tables(tables.sigmoid_table, points=400)), id="eq.2")
 def sigmoid_is_nearly_linear(table):
     """|sigma(-x) - (1/2 - x/4)| <= |x|^3, and even |x|^3 / 48."""
-    return ps.at_most(table.ratio, 1 / 48, "remainder / |x|^3") & ps.positive(table.ratio, "remainder / |x|^3")
+    what = "remainder / |x|^3"
+    return ps.at_most(table.ratio, 1 / 48, what) & ps.positive(table.ratio, what)
 
 
 @claim("Lemma B.1, token scores", published(evidence.full_even_pairs), theory(evidence.full_even_pairs_8), id="B.1a")
@@ -72,9 +55,9 @@ _SELF_KEY = "the last token's own key is never seen with the other token, so its
 )
 def no_score_but_the_pivots_depends_on_the_key_token(run):
     """For every l >= 2, <E_l^w', W E_L^w> does not depend on the token w'."""
-    return ps.within(run.score_asymmetry, 0.0, EXACT, "at l < L") & ps.within(
-        run.self_asymmetry, 0.0, EXACT, "at l = L"
-    )
+    before = ps.within(run.score_asymmetry, 0.0, EXACT, "at l < L")
+    at_the_last = ps.within(run.self_asymmetry, 0.0, EXACT, "at l = L")
+    return before & at_the_last
 
 
 @claim(
@@ -110,9 +93,12 @@ def first_steps(run):
 
     v_l(2) = -(eta^2/32) sum_{L >= l} L^-2 up to O(eta^4); the paper prints a constant eight times as large.
     """
-    spec, later = spec_of(run), run.sel(time=[2, 3])
-    one, tail = run.sel(time=1), slice(2, None)
-    forecast = closed_forms.early_token_scores(spec.size, closed_forms.step_clock(spec.eta, 2))[1:]
+    spec = spec_of(run)
+    one = run.sel(time=1)
+    later = run.sel(time=[2, 3])
+    tail = slice(2, None)
+    two_steps = closed_forms.step_clock(spec.eta, 2)
+    forecast = closed_forms.early_token_scores(spec.size, two_steps)[1:]
     ratio = run.token_score.sel(time=2, position=tail) / forecast
     return (
         ps.agree(one.token_score.sel(position=1), spec.eta / 4, what="v_1(1)")
@@ -126,38 +112,12 @@ def first_steps(run):
     )
 
 
-@claim(
-    "Lemma B.5",
-    published(evidence.figure_2, evidence.figure_3, evidence.figure_4, evidence.figure_5, evidence.figure_6),
-    id="B.5",
+claims = (
+    softmax_is_lipschitz,
+    sigmoid_is_nearly_linear,
+    token_scores_depend_on_position_only,
+    no_score_but_the_pivots_depends_on_the_key_token,
+    scores_before_the_last_token_depend_on_position_only,
+    two_strings_per_length_suffice,
+    first_steps,
 )
-def descent_follows_the_margin(*runs):
-    """<-grad_u, u/|u|> <= (1 + C |u*|/|u|) <-grad_u, u*/|u*|> with C = 2 log(4N) + 2, at every 50th step of phase 2."""
-
-    def judge(run):
-        after = phase_2(run).isel(time=slice(50, None, 50))
-        rate, constant = read_out_rate(after), 2 * np.log(4 * after.sizes["length"]) + 2
-        unit = lambda v: v / np.sqrt((v**2).sum("position"))
-        along = (rate * unit(after.token_score)).sum("position")
-        bound = (1 + constant * after.margin_norm / after.u_norm) * (rate * unit(after.margin_direction)).sum(
-            "position"
-        )
-        return ps.at_most(along, bound, "rate along u")
-
-    return ps.all_of(map(judge, runs)) & ran_to_the_end(*runs)
-
-
-@claim("Lemma B.6", published(evidence.figure_2, evidence.figure_4, evidence.figure_5), id="B.6-margin")
-def every_string_has_its_margin(*runs):
-    """From t_2 on, y_n T(X_n) >= (5/6) |u_t| / |u*| for every string."""
-
-    def judge(run):
-        ratio = margin(run) * run.margin_norm / run.u_norm.where(run.u_norm > 0)
-        start = float(onset(run))
-        if np.isnan(start):
-            return ps.undecided("the read-out never bends: there is no t_2", "a phase 2")
-        return ps.at_least(
-            ratio.sel(time=slice(start, None)), 5 / 6, f"margin ratio from t_2 on, lam = {spec_of(run).lam:g}"
-        )
-
-    return ps.all_of(map(judge, runs)) & ran_to_the_end(*runs)

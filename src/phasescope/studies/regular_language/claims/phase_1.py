@@ -37,6 +37,11 @@ def early_v(run: xr.Dataset, tau: xr.DataArray) -> xr.DataArray:
     return xr.where(run.position == 1, tau, tau**2) * scores
 
 
+def lead_of_second(scores: xr.DataArray) -> xr.DataArray:
+    """What position 2 has more than each of the positions after it."""
+    return scores.sel(position=2, drop=True) - scores.sel(position=slice(3, None))
+
+
 @claim(
     "Theorem 4.1 (1), first line",
     theory(evidence.early_even_pairs),
@@ -46,7 +51,8 @@ def early_v(run: xr.Dataset, tau: xr.DataArray) -> xr.DataArray:
 def first_token_score_grows_linearly(run):
     """v_1 = Theta(eta t) during phase 1; in truth tau/4."""
     early = settled(run)
-    tau, v = training_time(early), early.token_score.sel(position=1)
+    tau = training_time(early)
+    v = early.token_score.sel(position=1)
     law = ps.scales_like(v, tau, 1.0, 0.05, "v_1") & ps.within(v / (tau / 4), *NEAR, "v_1 / (tau/4)")
     return law & ran_to_the_end(run)
 
@@ -60,7 +66,8 @@ def first_token_score_grows_linearly(run):
 def other_token_scores_fall_quadratically(run):
     """v_l = -Theta(eta^2 t^2) for every l >= 2; in truth -(tau^2/64) sum_{L >= l} L^-2."""
     early = settled(run)
-    tau, v = training_time(early), early.token_score.sel(position=TAIL)
+    tau = training_time(early)
+    v = early.token_score.sel(position=TAIL)
     ratio = ps.within(v / early_v(early, tau).sel(position=TAIL), *NEAR, "v_l / closed form")
     return ps.scales_like(-v, tau, 2.0, 0.05, "-v_l", along="time") & ratio & ran_to_the_end(run)
 
@@ -78,9 +85,8 @@ def the_quadratic_constant_is_uniform(run):
     """The constants in v_l = -Theta(eta^2 t^2) do not depend on l: largest and smallest within a factor 10."""
     run = settled(run)
     constant = -run.token_score.sel(position=TAIL) / training_time(run) ** 2
-    return ps.positive(constant, "-v_l / tau^2") & ps.at_most(
-        constant.max("position") / constant.min("position"), 10.0, "spread"
-    )
+    spread = constant.max("position") / constant.min("position")
+    return ps.positive(constant, "-v_l / tau^2") & ps.at_most(spread, 10.0, "spread")
 
 
 @claim(
@@ -92,19 +98,21 @@ def the_quadratic_constant_is_uniform(run):
 def second_position_is_the_lowest(run):
     """v_2 - v_l <= -Omega(eta^2 t^2) for l >= 3; in truth -(tau^2/64) sum_{L=2}^{l-1} L^-2."""
     early = settled(run)
-    v, forecast = early.token_score, early_v(early, training_time(early))
-    lead, expected = (x.sel(position=2, drop=True) - x.sel(position=slice(3, None)) for x in (v, forecast))
+    lead = lead_of_second(early.token_score)
+    expected = lead_of_second(early_v(early, training_time(early)))
     ratio = ps.within(lead / expected, *NEAR, "(v_2 - v_l) / closed form")
     return ps.negative(lead, "v_2 - v_l") & ratio & ran_to_the_end(run)
 
 
-def _pivot_scores(run, name, sign):
+def pivot_scores_lead(run, name, sign):
+    """`sign` times the pivot's score leads all other keys, and follows its closed form."""
     early = settled(run)
-    tau, score = training_time(early), sign * early[name].sel(length=TAIL)
+    tau = training_time(early)
+    score = sign * early[name].sel(length=TAIL)
     forecast = tau**2 / (64 * score.length) * (1 - 1 / score.length)
     others = sign * key_scores(early).sel(length=TAIL, position=TAIL)
     return (
-        ps.positive((score - others), "lead over the other keys", where=others.notnull())
+        ps.positive(score - others, "lead over the other keys", where=others.notnull())
         & ps.scales_like(score, tau, 2.0, 0.05, name, along="time")
         & ps.within(score / forecast, *NEAR, f"{name} / closed form")
         & ran_to_the_end(run)
@@ -119,7 +127,7 @@ def _pivot_scores(run, name, sign):
 )
 def matching_first_token_gains_score(run):
     """p_L leads all other keys by Omega(eta^2 t^2); in truth (tau^2/64 L)(1 - 1/L), with a 1/L that the text omits."""
-    return _pivot_scores(run, "score_match", 1)
+    return pivot_scores_lead(run, "score_match", 1)
 
 
 @claim(
@@ -130,23 +138,23 @@ def matching_first_token_gains_score(run):
 )
 def differing_first_token_loses_score(run):
     """All other keys lead q_L by Omega(eta^2 t^2); in truth q_L = -p_L at leading order."""
-    return _pivot_scores(run, "score_differ", -1)
+    return pivot_scores_lead(run, "score_differ", -1)
 
 
-_TWICE = "the last token's own key collects twice the gradient: m_L2 - s_L = -tau^3 / (768 L^3) < 0 at first"
+TWICE = "the last token's own key collects twice the gradient: m_L2 - s_L = -tau^3 / (768 L^3) < 0 at first"
 
 
 @claim(
     "Theorem 4.1 (2), third line",
-    theory(evidence.early_even_pairs, expect=Outcome.FAILS, because=_TWICE),
-    published(evidence.figure_2, expect=Outcome.FAILS, because=_TWICE),
+    theory(evidence.early_even_pairs, expect=Outcome.FAILS, because=TWICE),
+    published(evidence.figure_2, expect=Outcome.FAILS, because=TWICE),
     id="4.1-C",
 )
 def second_key_leads_all_later_ones(run):
     """<E_2 - E_l, W E_L> >= Omega(eta^4 t) > 0 for every l >= 3, throughout phase 1 from the third step on."""
     run = phase_1(run)
     keys = key_scores(run.sel(time=slice(3, None))).sel(length=slice(3, None))
-    lead = keys.sel(position=2, drop=True) - keys.sel(position=slice(3, None))
+    lead = lead_of_second(keys)
     return ps.positive(lead, "m_L2 - m_Ll", where=lead.notnull())
 
 
@@ -156,15 +164,15 @@ def second_key_leads_quartically(run):
     early = settled(run)
     tau = training_time(early)
     keys = key_scores(early).sel(length=slice(4, None))
-    lead = keys.sel(position=2, drop=True) - keys.sel(position=slice(3, None))
+    lead = lead_of_second(keys)
     lead = lead.where(lead.position < lead.length)
     shape = closed_forms.early_second_lead(spec_of(run).size, closed_forms.flow_clock(1.0))
-    forecast = tau**4 * xr.DataArray(shape, {"length": run.length, "position": run.position}, ("length", "position"))
+    places = {"length": run.length, "position": run.position}
+    forecast = tau**4 * xr.DataArray(shape, places, ("length", "position"))
     forecast = forecast.sel(length=slice(4, None), position=slice(3, None))
+    law = ps.scales_like(lead.sel(position=3), tau, 4.0, 0.1, "m_L2 - m_L3", along="time")
     ratio = ps.within(lead / forecast, *NEAR, "(m_L2 - m_Ll) / closed form", where=lead.notnull())
-    return (
-        ps.scales_like(lead.sel(position=3), tau, 4.0, 0.1, "m_L2 - m_L3", along="time") & ratio & ran_to_the_end(run)
-    )
+    return law & ratio & ran_to_the_end(run)
 
 
 @claim("Theorem 4.1, remark", theory(evidence.theorem_16), published(evidence.figure_2), id="4.1-txt")
@@ -175,8 +183,9 @@ def attention_leaves_uniformity(run):
     at N = 16: it holds, and it is numerically nothing.
     """
     end = phase_1(run).isel(time=[-1])
+    matching = ps.positive(excess_attention(end, "match"), "phi_1 - 1/L, matching")
     differing = ps.positive(excess_attention(end, "differ"), "phi_2 - 1/L, differing")
-    return ps.positive(excess_attention(end, "match"), "phi_1 - 1/L, matching") & differing & ran_to_the_end(run)
+    return matching & differing & ran_to_the_end(run)
 
 
 @claim(
@@ -194,8 +203,22 @@ def attention_outputs_are_separable(*runs):
     def judge(run):
         run = run.sel(time=slice(2, None))
         second = key_scores(run).sel(length=TAIL, position=2)
-        return ps.positive(run.score_match.sel(length=TAIL) - second, "p_L - m_L2") & ps.positive(
-            second - run.score_differ.sel(length=TAIL), "m_L2 - q_L"
-        )
+        above = run.score_match.sel(length=TAIL) - second
+        below = second - run.score_differ.sel(length=TAIL)
+        return ps.positive(above, "p_L - m_L2") & ps.positive(below, "m_L2 - q_L")
 
     return ps.all_of(map(judge, runs)) & ran_to_the_end(*runs)
+
+
+claims = (
+    first_token_score_grows_linearly,
+    other_token_scores_fall_quadratically,
+    the_quadratic_constant_is_uniform,
+    second_position_is_the_lowest,
+    matching_first_token_gains_score,
+    differing_first_token_loses_score,
+    second_key_leads_all_later_ones,
+    second_key_leads_quartically,
+    attention_leaves_uniformity,
+    attention_outputs_are_separable,
+)

@@ -19,22 +19,10 @@ def early_laws(run, axes):
     fall like tau^2, but not uniformly: position 64 is at 4e-4 of position 2. Right: the pivot's score grows like tau^2
     / L, where the main text leaves out 1 / L; the lead of key 2 over key 4 like tau^4, where the theorem has eta^4 t.
     The theorems end phase 1 at tau_0 = 1 / N."""
-    spec, tau = spec_of(run), training_time(run).values
+    spec = spec_of(run)
     left, right = axes
-    tokens = np.stack([early_token_scores(spec.size, flow_clock(x)) for x in tau])
-    for position, color in ((1, BLUE), (2, GREEN), (8, VERMILION), (spec.size, PURPLE)):
-        label = rf"$v_{{{position}}}$" if position == 1 else rf"$-v_{{{position}}}$"
-        left.plot(tau, abs(run.token_score.sel(position=position)), color=color, label=label, **panels.DATA)
-        left.plot(tau, abs(tokens[:, position - 1]), **panels.FORMULA)
-    scores = np.stack([early_pivot_scores(spec.pivots, flow_clock(x))[0] for x in tau])
-    leads = np.stack([early_second_lead(spec.size, flow_clock(x)) for x in tau])
-    keys = key_scores(run)
-    for length, color in ((3, BLUE), (8, GREEN), (spec.size, VERMILION)):
-        right.plot(tau, run.score_match.sel(length=length), color=color, label=rf"$p_{{{length}}}$", **panels.DATA)
-        right.plot(tau, scores[:, length - 1], **panels.FORMULA)
-    lead = keys.sel(length=8, position=2) - keys.sel(length=8, position=4)
-    right.plot(tau, lead, color=PURPLE, label=r"$m_{82} - m_{84}$", **panels.DATA)
-    right.plot(tau, leads[:, 7, 3], **panels.FORMULA)
+    draw_token_scores(run, left)
+    draw_attention_scores(run, right)
     for panel in axes:
         panel.set(xscale="log", yscale="log", xlabel=r"training time $\tau = \eta t$")
         ps.mark(panel, 1 / spec.size, r"$\tau_0 = 1/N$", color=BLUE)
@@ -42,3 +30,34 @@ def early_laws(run, axes):
     right.set(ylabel="attention score", ylim=(1e-19, 0.3))
     panels.legend(left, "formula", loc="lower right", fontsize=6.5)
     panels.legend(right, "formula", loc="lower right", fontsize=6.5)
+
+
+def draw_token_scores(run, axes) -> None:
+    """The sizes of some token scores over tau, and their closed forms."""
+    N = spec_of(run).size
+    tau = training_time(run).values
+    forms = np.stack([early_token_scores(N, flow_clock(x)) for x in tau])
+    for position, color in ((1, BLUE), (2, GREEN), (8, VERMILION), (N, PURPLE)):
+        size = abs(run.token_score.sel(position=position))
+        sign = "" if position == 1 else "-"
+        axes.plot(tau, size, color=color, label=rf"${sign}v_{{{position}}}$", **panels.DATA)
+        axes.plot(tau, abs(forms[:, position - 1]), **panels.FORMULA)
+
+
+def draw_attention_scores(run, axes) -> None:
+    """The pivot's score at some lengths, the lead of key 2 over key 4, and their closed forms."""
+    spec = spec_of(run)
+    tau = training_time(run).values
+    scores = np.stack([early_pivot_scores(spec.pivots, flow_clock(x))[0] for x in tau])
+    leads = np.stack([early_second_lead(spec.size, flow_clock(x)) for x in tau])
+    for length, color in ((3, BLUE), (8, GREEN), (spec.size, VERMILION)):
+        score = run.score_match.sel(length=length)
+        axes.plot(tau, score, color=color, label=rf"$p_{{{length}}}$", **panels.DATA)
+        axes.plot(tau, scores[:, length - 1], **panels.FORMULA)
+    keys = key_scores(run).sel(length=8)
+    lead = keys.sel(position=2) - keys.sel(position=4)
+    axes.plot(tau, lead, color=PURPLE, label=r"$m_{82} - m_{84}$", **panels.DATA)
+    axes.plot(tau, leads[:, 7, 3], **panels.FORMULA)
+
+
+figures = (early_laws,)

@@ -17,9 +17,13 @@ FIRST = 20.0  # twice the end of phase 1
 
 
 @ps.figure(
-    "Theorems 4.4, 4.5, 5.2 and 5.3: the laws (ours)", evidence.even_pairs_flow, evidence.parity_flow, evidence.even_pairs_frozen,
-    panels=(1, 3), size=(7.8, 2.7),
-)  # fmt: skip
+    "Theorems 4.4, 4.5, 5.2 and 5.3: the laws (ours)",
+    evidence.even_pairs_flow,
+    evidence.parity_flow,
+    evidence.even_pairs_frozen,
+    panels=(1, 3),
+    size=(7.8, 2.7),
+)
 def late_time(even, parity, frozen, axes):
     """Gradient flow at lam = 2 up to tau = e^40, and with the attention frozen at the end of phase 1 (dashed) up to
     e^100. (a) The loss falls like 1 / tau: the exponent tends to -1, from below in joint training (-1.0009 for even
@@ -27,16 +31,9 @@ def late_time(even, parity, frozen, axes):
     for each unit of log tau. In joint training, with u* for the attention of the moment, it grows by 0.90 (even pairs)
     and 0.95 (parity) of |u*| at e^40, and rising. (c) Frozen, the read-out turns to u*, at an angle like 1 / log tau.
     In joint training the attention moves on, and the cosine is 0.983 and 0.9991 at e^40."""
-    cases = ((even, BLUE, "even pairs"), (parity, VERMILION, "parity"), (frozen, GREEN, "even pairs, frozen"))
-    for run, color, label in cases:
-        late = phase_2(run).sel(time=slice(FIRST, None))
-        best = margin_now(late.isel(time=slice(None, None, 3)))
-        growth = (late.u_norm.copy(data=np.gradient(late.u_norm, np.log(late.time))) / best.norm).isel(
-            time=slice(1, -1)
-        )
-        curves = (ps.local_slope(late.loss), growth, 1 - best.cosine)
-        for panel, curve in zip(axes, curves, strict=True):
-            panel.plot(curve.time, curve, color=color, label=label, ls="--" if run is frozen else "-", lw=1.5)
+    draw_laws(even, axes, color=BLUE, label="even pairs")
+    draw_laws(parity, axes, color=VERMILION, label="parity")
+    draw_laws(frozen, axes, color=GREEN, label="even pairs, frozen", ls="--")
     slope, growth, angle = axes
     slope.axhline(-1, color="k", lw=0.8, zorder=0)
     growth.axhline(1, color="k", lw=0.8, zorder=0)
@@ -46,16 +43,34 @@ def late_time(even, parity, frozen, axes):
     for panel in axes:
         panel.set(xlabel=r"training time $\tau$", xscale="log")
     panels.legend(slope, loc="lower right")
-    panels.letter(axes)
+    ps.letter(axes)
+
+
+def draw_laws(run: xr.Dataset, axes, **style) -> None:
+    """The exponent of the loss, the growth of the read-out in units of |u*|, and its angle to u*."""
+    late = phase_2(run).sel(time=slice(FIRST, None))
+    best = margin_now(late.isel(time=slice(None, None, 3)))
+    rate = late.u_norm.copy(data=np.gradient(late.u_norm, np.log(late.time)))
+    growth = (rate / best.norm).isel(time=slice(1, -1))
+    curves = (ps.local_slope(late.loss), growth, 1 - best.cosine)
+    for panel, curve in zip(axes, curves, strict=True):
+        panel.plot(curve.time, curve, lw=1.5, **style)
 
 
 def margin_now(run: xr.Dataset) -> xr.Dataset:
     """Norm of the max-margin read-out for the attention of the moment, and the read-out's alignment with it."""
-    pivots, found = spec_of(run).pivots, []
+    pivots = spec_of(run).pivots
+    found = []
     records = (run.attention_match.values, run.attention_differ.values, run.token_score.values)
     for match, differ, v in zip(*records, strict=True):
         best = max_margin(margin_rows(np.stack([match, differ]), pivots))
-        cosine = v @ best.v / np.linalg.norm(v) / np.linalg.norm(best.v)
-        found.append((best.norm, cosine) if best.reliable else (np.nan, np.nan))
+        if best.reliable:
+            cosine = v @ best.v / np.linalg.norm(v) / np.linalg.norm(best.v)
+            found.append((best.norm, cosine))
+        else:
+            found.append((np.nan, np.nan))
     norm, cosine = np.array(found).T
     return xr.Dataset({"norm": ("time", norm), "cosine": ("time", cosine)}, {"time": run.time.values})
+
+
+figures = (late_time,)

@@ -14,30 +14,34 @@ from .panels import BLUE, GREEN, POSITIONS, PURPLE, VERMILION
 SIZE = (7.4, 2.5)
 
 
-def flow_of(preset: str):
+def flow_of(preset: str) -> ps.Request:
     """Gradient flow of the same setting."""
     return ps.runs(log_flow, preset=preset)
 
 
 def draw_training(run, flow, axes, *, until: int, length: int = 3, log: bool = False) -> None:
     """Loss, token scores and attention to the pivot over training, from the start or in log time."""
-    t_2, spec, first = float(onset(run)), spec_of(run), 10 if log else 0
+    spec = spec_of(run)
+    t_2 = float(onset(run))
+    first = 10 if log else 0
     run = run.sel(time=slice(first, until))
     flow = panels.in_steps(flow).sel(time=slice(first, until))
     left, middle, right = axes
     panels.over(run.loss, flow.loss, left, BLUE, "gradient descent")
     for position, color in POSITIONS.items():
-        at = {"position": position}
-        panels.over(run.token_score.sel(at), flow.token_score.sel(at), middle, color, rf"$v_{position}$")
+        score = run.token_score.sel(position=position)
+        by_flow = flow.token_score.sel(position=position)
+        panels.over(score, by_flow, middle, color, rf"$v_{position}$")
     times, forms = panels.early(run, lambda clock: early_token_scores(spec.size, clock)[:3])
     middle.plot(times, forms, **panels.FORMULA)
     draw_attention(run, flow, right, length, int(spec.pivots[length - 1]))
     left.set(ylabel=r"loss $\mathcal{L}$", ylim=(0, 4.9))
     middle.set(ylabel=r"token score $v_\ell$", ylim=(None, 1.9 * float(run.token_score.max())))
     right.set(ylabel=rf"attention weight, $L = {length}$", ylim=(0, 1.05))
+    scale = "log" if log else "linear"
     for panel in axes:
-        panel.set(xlabel="updates $t$", xscale="log" if log else "linear", xlim=(first, until))
-    panels.phases(run, axes, t_2)
+        panel.set(xlabel="updates $t$", xscale=scale, xlim=(first, until))
+    panels.show_phases(run, axes, t_2)
     panels.legend(left, "flow", loc="upper right")
     panels.legend(middle, "flow", "formula", loc="upper left")
     panels.legend(right, loc="upper left")
@@ -45,9 +49,15 @@ def draw_training(run, flow, axes, *, until: int, length: int = 3, log: bool = F
 
 def draw_attention(run, flow, axes, length: int, pivot: int) -> None:
     """Weights of the pivot in matching and differing strings, and of position 1 where that is another one."""
-    cases = (("attention_match", "+", "match", BLUE, GREEN), ("attention_differ", "-", "differ", VERMILION, PURPLE))
+    cases = (
+        ("attention_match", "+", "match", BLUE, GREEN),
+        ("attention_differ", "-", "differ", VERMILION, PURPLE),
+    )
     for name, sign, case, color, other in cases:
-        for position, shade in {pivot: color, 1: other if pivot > 1 else color}.items():
+        colors = {pivot: color}
+        if pivot > 1:
+            colors[1] = other
+        for position, shade in colors.items():
             at = {"length": length, "position": position}
             label = rf"$\varphi_{position}^{sign}$, {case}"
             panels.over(run[name].sel(at), flow[name].sel(at), axes, shade, label)
@@ -97,31 +107,47 @@ def figure_6(run, flow, axes):
 
 
 @ps.figure(
-    "Figures 2 and 3, third panels, as scores", evidence.figure_2, flow_of("figure_2"), evidence.figure_3, flow_of("figure_3"),
-    panels=(1, 2), size=(5.6, 2.5),
-)  # fmt: skip
+    "Figures 2 and 3, third panels, as scores",
+    evidence.figure_2,
+    flow_of("figure_2"),
+    evidence.figure_3,
+    flow_of("figure_3"),
+    panels=(1, 2),
+    size=(5.6, 2.5),
+)
 def attention_scores(even, even_flow, parity, parity_flow, axes):
     """The paper's captions say attention scores, its text says weights; Figures 2 and 3 show weights, here are the
     scores. Left, even pairs, length 3: the pivot's score is 0.22 when it matches and -0.27 when it differs at t_0, and
     2.12 and -2.00 at 600. Right, parity, length 5: the signs are reversed. The score of position 1 there is one curve
     for both classes, and below zero until t = 371 or so, where Theorem 5.1 has it above all others."""
-    for run, flow, length, panel in ((even, even_flow, 3, axes[0]), (parity, parity_flow, 5, axes[1])):
-        t_2, spec = float(onset(run)), spec_of(run)
-        flow, until = panels.in_steps(flow), float(run.time[-1])
-        pivot = int(spec.pivots[length - 1])
-        names = {"score_match": (BLUE, rf"$p_{length}$, match"), "score_differ": (VERMILION, rf"$q_{length}$, differ")}
-        for name, (color, label) in names.items():
-            panels.over(run[name].sel(length=length), flow[name].sel(length=length), panel, color, label)
-        if pivot > 1:
-            first = {"length": length, "position": 1}
-            panels.over(run.score_other.sel(first), flow.score_other.sel(first), panel, GREEN, r"$m_{51}$, both")
-        times, forms = panels.early(run, lambda clock, s=spec, k=length: early_pivot_scores(s.pivots, clock)[:, k - 1])
-        panel.plot(times, forms, **panels.FORMULA)
-        panel.set(xlabel="updates $t$", ylabel=f"attention score, $L = {length}$", xscale="log", xlim=(10, until))
-        panel.set_yscale("symlog", linthresh=0.01, linscale=0.4)
-        panel.set(ylim=(-40, 5000), yticks=[-10, -1, -0.1, 0, 0.1, 1, 10])
-        panels.phases(run, [panel], t_2)
-        panels.legend(panel, "flow", "formula", loc="upper left")
+    left, right = axes
+    draw_scores(even, even_flow, left, length=3)
+    draw_scores(parity, parity_flow, right, length=5)
+
+
+def draw_scores(run, flow, axes, *, length: int) -> None:
+    """Scores of the pivot in matching and differing strings, and of position 1 where that is another one."""
+    pivots = spec_of(run).pivots
+    flow = panels.in_steps(flow)
+    cases = (
+        ("score_match", BLUE, rf"$p_{length}$, match"),
+        ("score_differ", VERMILION, rf"$q_{length}$, differ"),
+    )
+    for name, color, label in cases:
+        score = run[name].sel(length=length)
+        panels.over(score, flow[name].sel(length=length), axes, color, label)
+    if pivots[length - 1] > 1:
+        first = {"length": length, "position": 1}
+        score = run.score_other.sel(first)
+        panels.over(score, flow.score_other.sel(first), axes, GREEN, rf"$m_{{{length}1}}$, both")
+    times, forms = panels.early(run, lambda clock: early_pivot_scores(pivots, clock)[:, length - 1])
+    axes.plot(times, forms, **panels.FORMULA)
+    axes.set(xlabel="updates $t$", xscale="log", xlim=(10, float(run.time[-1])))
+    axes.set_ylabel(f"attention score, $L = {length}$")
+    axes.set_yscale("symlog", linthresh=0.01, linscale=0.4)
+    axes.set(ylim=(-40, 5000), yticks=[-10, -1, -0.1, 0, 0.1, 1, 10])
+    panels.show_phases(run, [axes], float(onset(run)))
+    panels.legend(axes, "flow", "formula", loc="upper left")
 
 
 @ps.figure("Figure 2, in log time", evidence.figure_2, flow_of("figure_2"), panels=(1, 3), size=(8.0, 2.8))
@@ -129,14 +155,16 @@ def overview(run, flow, axes):
     """Even pairs at lam = 2, its two phases shaded and the theory upon it. Gradient flow (dashed) follows the loss, the
     token scores and the attention throughout; the closed forms v_1 = tau / 4 and v_l = -tau^2 / 64 times the sum of 1 /
     L^2 from L = l on (dotted) are where they start."""
-    t_2, spec = float(onset(run)), spec_of(run)
-    run, flow = run.sel(time=slice(5, None)), panels.in_steps(flow).sel(time=slice(5, None))
+    spec = spec_of(run)
+    t_2 = float(onset(run))
+    run = run.sel(time=slice(5, None))
+    flow = panels.in_steps(flow).sel(time=slice(5, None))
     left, middle, right = axes
     panels.over(run.loss, flow.loss, left, BLUE, "gradient descent")
     for position, color in POSITIONS.items():
-        at = {"position": position}
-        size, label = abs(run.token_score.sel(at)), rf"$|v_{position}|$"
-        panels.over(size.where(size > 0), abs(flow.token_score.sel(at)), middle, color, label)
+        size = abs(run.token_score.sel(position=position))
+        by_flow = abs(flow.token_score.sel(position=position))
+        panels.over(size.where(size > 0), by_flow, middle, color, rf"$|v_{position}|$")
     times, forms = panels.early(run, lambda clock: abs(early_token_scores(spec.size, clock)[:3]), until=20.0)
     middle.plot(times, forms, **panels.FORMULA)
     draw_attention(run, flow, right, 3, 1)
@@ -145,7 +173,10 @@ def overview(run, flow, axes):
     right.set(ylabel="attention to first token, $L = 3$", ylim=(0, 0.85))
     for panel in axes:
         panel.set(xlabel="updates $t$", xscale="log", xlim=(5, float(run.time[-1])))
-    panels.phases(run, axes, t_2)
+    panels.show_phases(run, axes, t_2)
     panels.legend(left, "flow", loc="center left")
     panels.legend(middle, "flow", "formula", loc="lower right")
     panels.legend(right, loc="upper left")
+
+
+figures = (overview, figure_2, figure_3, figure_4, figure_5, figure_6, attention_scores)

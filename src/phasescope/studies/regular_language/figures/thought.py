@@ -7,16 +7,18 @@ import numpy as np
 import phasescope as ps
 
 from ..claims import evidence
-from ..claims.ours import pivots_split_into_two_groups, steps_of_thought_are_learned_one_after_another
 from ..phases import learned_by_length, spec_of
 from . import panels
 from .panels import BLUE, GREEN, VERMILION
 
-(STAIRS,) = steps_of_thought_are_learned_one_after_another.regimes[0].evidence
-SIGNS = pivots_split_into_two_groups.regimes[0].evidence
 
-
-@ps.figure("Theorem 5.1, beyond phase 1 (ours)", STAIRS, *SIGNS, panels=(1, 2), size=(7.2, 2.7))
+@ps.figure(
+    "Theorem 5.1, beyond phase 1 (ours)",
+    evidence.parity_stairs,
+    *evidence.parity_signs,
+    panels=(1, 2),
+    size=(7.2, 2.7),
+)
 def parity_stairs(stairs, short, long, axes):
     """Left: parity with a chain of thought on 16 tokens, lam = 2. The lengths up to L_0 = 16, which are even pairs, are
     learned by t = 271; then the steps of thought one after another, from 1249 (L = 17) to 12157 (L = 26), and those
@@ -24,33 +26,53 @@ def parity_stairs(stairs, short, long, axes):
     negative and 11 to 15 with positive token scores (L_0 = 8: 2 to 6, and 7). The slowest length is the one whose pivot
     stands at the split (dotted)."""
     left, right = axes
-    base, times = spec_of(stairs).base_length, learned_by_length(stairs)
+    base = spec_of(stairs).base_length
+    times = learned_by_length(stairs)
     slowest = int(times.length[int(np.argmax(times.values))])
-    groups = (
-        (slice(None, base), BLUE, f"even pairs, $L \\leq L_0 = {base}$"),
-        (slice(base + 1, None), VERMILION, "steps of thought, $L > L_0$"),
-    )
-    for lengths, color, label in groups:
-        part = times.sel(length=lengths)
-        left.plot(part.length, part, "o-", ms=3.5, lw=1, color=color, label=label)
-    left.set(xlabel="length $L$", ylabel="learned for good from $t$", yscale="log", ylim=(90, 4e4))
-    panels.legend(left, loc="upper left")
+    draw_learning_times(times, base, left)
+    draw_pivot_scores(short, long, right)
+    right.set(xticks=range(2, base, 2))
+    mark_slowest(left, slowest, f"$L = {slowest}$")
+    mark_slowest(right, slowest - base + 1, f"$c = {slowest - base + 1}$")
+
+
+def draw_learning_times(times, base: int, axes) -> None:
+    """When each length is learned for good: even pairs, then the steps of thought."""
+    even_pairs = times.sel(length=slice(None, base))
+    thought = times.sel(length=slice(base + 1, None))
+    label = f"even pairs, $L \\leq L_0 = {base}$"
+    axes.plot(even_pairs.length, even_pairs, "o-", ms=3.5, lw=1, color=BLUE, label=label)
+    label = "steps of thought, $L > L_0$"
+    axes.plot(thought.length, thought, "o-", ms=3.5, lw=1, color=VERMILION, label=label)
+    axes.set(xlabel="length $L$", ylabel="learned for good from $t$", yscale="log", ylim=(90, 4e4))
+    panels.legend(axes, loc="upper left")
+
+
+def draw_pivot_scores(short, long, axes) -> None:
+    """The token score of every pivot at the end, for two base lengths."""
     for run, color, marker in ((short, GREEN, "s"), (long, VERMILION, "o")):
-        spec = spec_of(run)
-        score = run.token_score.isel(time=-1).sel(position=slice(2, spec.base_length - 1))
-        right.plot(score.position, score, marker + "-", ms=3.5, lw=1, color=color, label=f"$L_0 = {spec.base_length}$")
-    right.axhline(0, color="k", lw=0.8, zorder=0)
-    right.set(xlabel="pivot $c = L - L_0 + 1$", ylabel=r"token score $v_c$ at $t = 10^5$", xticks=range(2, base, 2))
-    panels.legend(right, loc="lower right")
-    for panel, place, label in (
-        (left, slowest, f"$L = {slowest}$"),
-        (right, slowest - base + 1, f"$c = {slowest - base + 1}$"),
-    ):
-        panel.axvline(place, color="0.35", ls=":", lw=1.2)
-        panel.annotate(
-            label, (place, 0.03), xycoords=("data", "axes fraction"), xytext=(-3, 0), textcoords="offset points",
-            ha="right", fontsize=7.5, color="0.35",
-        )  # fmt: skip
+        base = spec_of(run).base_length
+        score = run.token_score.isel(time=-1).sel(position=slice(2, base - 1))
+        style = {"ms": 3.5, "lw": 1, "color": color, "label": f"$L_0 = {base}$"}
+        axes.plot(score.position, score, marker + "-", **style)
+    axes.axhline(0, color="k", lw=0.8, zorder=0)
+    axes.set(xlabel="pivot $c = L - L_0 + 1$", ylabel=r"token score $v_c$ at $t = 10^5$")
+    panels.legend(axes, loc="lower right")
+
+
+def mark_slowest(axes, where: int, label: str) -> None:
+    """A dotted line at what is learned last."""
+    axes.axvline(where, color="0.35", ls=":", lw=1.2)
+    axes.annotate(
+        label,
+        (where, 0.03),
+        xycoords=("data", "axes fraction"),
+        xytext=(-3, 0),
+        textcoords="offset points",
+        ha="right",
+        fontsize=7.5,
+        color="0.35",
+    )
 
 
 @ps.figure("Algorithm 1 and Section 5 (ours)", evidence.figure_2, evidence.figure_3, panels=(1, 2), size=(7.2, 2.6))
@@ -63,16 +85,25 @@ def chain_of_thought(even, parity, axes):
     from matplotlib.colors import ListedColormap
 
     colors = ListedColormap(["0.15", "0.87", BLUE])
-    cases = ((even, axes[0], "even-pairs model, truncated thought"), (parity, axes[1], "parity model, full thought"))
+    cases = (
+        (even, axes[0], "even-pairs model, truncated thought"),
+        (parity, axes[1], "parity model, full thought"),
+    )
     for run, panel, name in cases:
         right = run.cot_accuracy.sel(time=slice(50, None)).transpose("input_length", "time")
         image = panel.pcolormesh(
             right.time, right.input_length, right, cmap=colors, vmin=-0.25, vmax=1.25, rasterized=True
         )
-        panel.axhline(run.sizes["length"] + 0.5, color="k", ls="--", lw=1)
-        panel.text(55, run.sizes["length"] + 0.6, "longer than any string in training", fontsize=7.5, va="bottom")
-        panel.set(xscale="log", xlabel="updates $t$", ylabel="tokens in the input", yticks=right.input_length)
+        longest = run.sizes["length"]
+        beyond = "longer than any string in training"
+        panel.axhline(longest + 0.5, color="k", ls="--", lw=1)
+        panel.text(55, longest + 0.6, beyond, fontsize=7.5, va="bottom")
+        panel.set(xscale="log", xlabel="updates $t$")
+        panel.set(ylabel="tokens in the input", yticks=right.input_length)
         panel.set_title(name, fontsize=9)
         panel.grid(False)
     bar = axes[1].figure.colorbar(image, ax=axes, ticks=[0, 0.5, 1], label="accuracy")
     bar.ax.grid(False)
+
+
+figures = (parity_stairs, chain_of_thought)
