@@ -90,7 +90,7 @@ COUNTER_EXAMPLES: dict[str, list[Change]] = {
     "R8": [scaled("margin_norm", 2.0), scaled("margin_norm", 1 / np.sqrt(2)), backwards("margin_norm", "lam")],
     "scale-lam": [reordered, backwards("loss", "lam"), backwards("loss", "time")],
     "scale-N": [stretched(3.0), stretched(1 / 3), backwards("accuracy", "time"), lost("loss")],
-}  # fmt: skip
+}
 
 
 def _uniform(ds: xr.Dataset) -> xr.Dataset:

@@ -18,7 +18,10 @@ from phasescope.verbs.evidence import Evidence
 
 def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
     """The evidence asked for, or something cheaper of the same kind."""
-    real = lambda other: evidence.get(other)[0]
+
+    def real(other: Request) -> xr.Dataset:
+        return evidence.get(other)[0]
+
     if isinstance(request, Tables):
         return _saddle() if request.function is tables.saddle else real(request)
     if isinstance(request, Sweeps):
@@ -33,7 +36,8 @@ def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
         return _handover(request)
     if arm == "exhaustive":
         run = real(dataclasses.replace(request, arm=symmetric))
-        same, grows = 0 * run.loss, 0.4 * run.time / run.time.max()
+        same = 0 * run.loss
+        grows = 0.4 * run.time / run.time.max()
         return run.assign(token_asymmetry=same, score_asymmetry=same, self_asymmetry=same + grows)
     if request in to_half_the_loss:
         return _long_phase_1(request)
@@ -44,7 +48,11 @@ def _labelled(ds: xr.Dataset, request: Runs | Sweeps) -> xr.Dataset:
     spec = study.specify(request.preset, **dict(request.changes))
     lengths = np.arange(1, spec.size + 1)
     ds = ds.assign_coords(length=lengths).assign(accuracy_by_length=("length", np.ones(spec.size)))
-    return ds.assign_attrs(arm=request.arm.__name__, spec=json.dumps(spec.to_json()))
+    return ds.assign_attrs(
+        arm=request.arm.__name__,
+        spec=json.dumps(spec.to_json()),
+        planned_end=spec.horizon or float(spec.steps),
+    )
 
 
 def _saddle() -> xr.Dataset:
@@ -66,7 +74,8 @@ def _handover(request: Runs) -> xr.Dataset:
 
 def _long_phase_1(request: Runs) -> xr.Dataset:
     """All strings are right from N^0.8 on, and the loss is halved at 11 N^1.46."""
-    N, time = dict(request.changes)["max_length"], np.array(request.at, dtype=float)
+    N = dict(request.changes)["max_length"]
+    time = np.array(request.at, dtype=float)
     chance = (N - 1) * np.log(2)
     loss = chance / (1 + (time / (11 * N**1.46)) ** 2)
     right = np.where(time >= 15 * N**0.8, 1.0, 0.5)
@@ -75,7 +84,8 @@ def _long_phase_1(request: Runs) -> xr.Dataset:
 
 def _sweep(request: Sweeps, real: Callable) -> xr.Dataset:
     """A sweep over lam or over random starts; that of R8 is cheap enough to be run."""
-    axes, changes = {k: np.array(v) for k, v in request.axes}, dict(request.changes)
+    axes = {k: np.array(v) for k, v in request.axes}
+    changes = dict(request.changes)
     if "init_scale" in axes:
         axes = {"seed": np.arange(request.seeds), **axes, "time": np.array(request.at, dtype=float)}
         fall = 2.08 * np.array([1.0, 0.1])

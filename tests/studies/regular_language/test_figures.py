@@ -148,7 +148,8 @@ def test_the_picture_of_the_readme_is_wide_and_light(drawn):
 
 def test_closed_forms_start_where_descent_does(drawn):
     lines = drawn("overview").axes[1].lines
-    descent, formula = lines[0], next(line for line in lines if line.get_linestyle() == ":")
+    descent = lines[0]
+    formula = next(line for line in lines if line.get_linestyle() == ":")
     early = np.interp(5.0, formula.get_xdata(), formula.get_ydata())
     assert descent.get_ydata()[0] == pytest.approx(early, rel=0.05)
 

@@ -50,7 +50,9 @@ def test_linear_algebra_equals_enumeration_for_random_models_and_pivots(truncate
 def test_leading_axes_are_independent():
     rng = np.random.default_rng(1)
     pivots = data.parity_pivots(4)
-    match, differ, beyond = rng.normal(size=(3, 4, 6)), rng.normal(size=(3, 4, 6)), rng.normal(size=(3, 4)) > 0
+    match = rng.normal(size=(3, 4, 6))
+    differ = rng.normal(size=(3, 4, 6))
+    beyond = rng.normal(size=(3, 4)) > 0
     together = chain_of_thought.cot_accuracy(match, differ, beyond, pivots, range(1, 7), truncated=False)
     assert together.shape == (3, 4, 6)
     for i, j in product(range(3), range(4)):

@@ -41,7 +41,8 @@ def test_early_scores_approach_their_closed_forms(pivots, lam, eta, steps, train
 
 def test_the_error_of_the_closed_forms_vanishes_with_time(pivots, train):
     def errors(eta):
-        state, clock = train(pivots, 50, eta=eta, switch=50), closed_forms.step_clock(eta, 50)
+        state = train(pivots, 50, eta=eta, switch=50)
+        clock = closed_forms.step_clock(eta, 50)
         return [
             abs(float(state.v[3]) / closed_forms.early_token_scores(8, clock)[3] - 1),
             abs(float(state.p[4]) / closed_forms.early_pivot_scores(pivots, clock)[0, 4] - 1),
@@ -52,7 +53,8 @@ def test_the_error_of_the_closed_forms_vanishes_with_time(pivots, train):
 
 
 def test_position_two_leads_the_others_by_the_fourth_order(train):
-    state, clock = train(data.even_pairs_pivots(8), 30, eta=1e-3), closed_forms.step_clock(1e-3, 30)
+    state = train(data.even_pairs_pivots(8), 30, eta=1e-3)
+    clock = closed_forms.step_clock(1e-3, 30)
     expected = closed_forms.early_second_lead(8, clock)
     measured = np.asarray(state.M[:, 1:2] - state.M)
     at = np.isfinite(expected)
@@ -71,7 +73,8 @@ def test_the_growth_rate_of_the_cot_saddle_is_the_known_one():
 
 @pytest.mark.parametrize(("pivots", "first"), [(data.parity_pivots(4), 4), (data.even_pairs_pivots(5), 2)])
 def test_the_growth_rate_is_minus_the_lowest_hessian_eigenvalue_of_the_full_model(pivots, first):
-    alpha, lam = data.length_weights(len(pivots), first=first), 3.0
+    alpha = data.length_weights(len(pivots), first=first)
+    lam = 3.0
     flat, unravel = ravel_pytree(model.zeros(len(pivots)))
     batch = model.exhaustive(pivots, alpha)
     hessian = jax.hessian(lambda x: model.loss(unravel(x), batch, lam))(flat)
@@ -86,7 +89,8 @@ def test_the_cot_loss_alone_has_no_gradient_at_zero(parity):
 
 
 def test_the_soft_mode_of_even_pairs_grows_like_the_square_root():
-    pivots, alpha = data.even_pairs_pivots(20), data.length_weights(20, first=2)
+    pivots = data.even_pairs_pivots(20)
+    alpha = data.length_weights(20, first=2)
     estimate = np.sqrt(sum(L**-2.0 for L in range(2, 21)) / 1e6) / 8
     np.testing.assert_allclose(closed_forms.growth_rate(pivots, alpha, 1e6, 1.0), estimate, rtol=0.02)
 

@@ -87,7 +87,8 @@ def test_the_printed_longest_length_delays_parity_to_2789():
 
 @pytest.mark.parametrize(("max_length", "loss"), [(6, 4.045), (64, 44.156)])
 def test_nothing_is_learnt_in_the_theorem_setting(max_length, loss, train):
-    pivots, setting = data.even_pairs_pivots(max_length), closed_forms.theorem_setting(max_length)
+    pivots = data.even_pairs_pivots(max_length)
+    setting = closed_forms.theorem_setting(max_length)
     state = train(pivots, setting.horizon, lam=setting.lam, eta=setting.eta, switch=setting.switch)
     T = symmetry.outputs(state, pivots, setting.lam)
     accuracy = float(jnp.mean(symmetry.accuracy_by_length(T, pivots)))

@@ -87,7 +87,8 @@ def test_attention_that_does_not_separate_has_no_margin(even_pairs):
 
 @pytest.mark.parametrize(("max_length", "ratio"), [(6, 1.8e15), (16, 5e19)])
 def test_the_window_of_theorem_4_4_is_empty_in_its_own_setting(max_length, ratio, train):
-    pivots, setting = data.even_pairs_pivots(max_length), closed_forms.theorem_setting(max_length)
+    pivots = data.even_pairs_pivots(max_length)
+    setting = closed_forms.theorem_setting(max_length)
     state = train(pivots, setting.switch, lam=setting.lam, eta=setting.eta, switch=setting.switch)
     exact = of_scores(state, pivots, setting.lam)
     weak = closed_forms.weak_margin_norm(float(state.p[-1]), float(state.q[-1]), setting.lam, max_length)
@@ -111,7 +112,10 @@ def test_lengths_without_weight_give_no_rows(parity):
     ],
 )
 def test_a_lane_that_leaves_the_finite_numbers_does_not_touch_its_neighbour(arm, field, good, near, bad):
-    sweep = lambda other: ps.sweep("regular_language", arm, preset="tiny", store=False, **{field: [good, other]})
+    def sweep(other):
+        axis = {field: [good, other]}
+        return ps.sweep("regular_language", arm, preset="tiny", store=False, **axis)
+
     ill, well = sweep(bad), sweep(near)
     kept = ill.sel({field: good})
     for name, values in well.sel({field: good}).data_vars.items():

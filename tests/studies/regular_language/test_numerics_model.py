@@ -71,7 +71,9 @@ def test_the_loss_at_zero_is_N_log_2(even_pairs):
 
 
 def test_the_loss_is_the_average_over_the_strings_of_each_length():
-    params, pivots, lam = random_params(4), data.parity_pivots(3), 1.7
+    params = random_params(4)
+    pivots = data.parity_pivots(3)
+    lam = 1.7
     total = 0.0
     for L in range(1, 5):
         for word in data.strings_of(L):
@@ -86,7 +88,8 @@ def test_the_loss_is_the_average_over_the_strings_of_each_length():
 
 @pytest.mark.parametrize("pivots", [data.even_pairs_pivots(4), data.parity_pivots(3), np.array([1, 2, 2])])
 def test_the_gradient_equals_finite_differences(pivots):
-    params, batch = random_params(len(pivots), seed=1), model.exhaustive(pivots)
+    params = random_params(len(pivots), seed=1)
+    batch = model.exhaustive(pivots)
     flat, unravel = ravel_pytree(params)
     loss = jax.jit(lambda x: model.loss(unravel(x), batch, 1.3))
     h = 1e-5
@@ -95,7 +98,8 @@ def test_the_gradient_equals_finite_differences(pivots):
 
 
 def test_attention_of_a_word_is_its_row_of_the_exhaustive_attention():
-    params, batch = random_params(4), model.exhaustive(data.even_pairs_pivots(4))
+    params = random_params(4)
+    batch = model.exhaustive(data.even_pairs_pivots(4))
     row = letters(data.all_strings(4)).index("bab")
     expected = model.attention(params, batch, 2.0)[row, :3]
     np.testing.assert_allclose(model.attention_of("bab", params, 2.0), expected, rtol=1e-14)

@@ -32,8 +32,9 @@ def pivots(request):
 
 def random_state(pivots, size, seed=0):
     """Any state: zero where there is no score."""
-    rng, N = np.random.default_rng(seed), len(pivots)
-    length, position = packed._entries(pivots)
+    rng = np.random.default_rng(seed)
+    N = len(pivots)
+    length, position = packed.entries(pivots)
     start = symmetry.zeros(N, (LANES,))
     return symmetry.State(
         v=jnp.asarray(rng.normal(size=(N, LANES))),
@@ -45,7 +46,10 @@ def random_state(pivots, size, seed=0):
 def both(start, pivots, steps, eta, lam, k, alpha=None):
     """The state after so many steps, by the packed dynamics and by the dense step."""
     assert len(pivots) <= packed.LONGEST
-    update = lambda t, state: symmetry.step(state, pivots, eta, lam, k, alpha=alpha)
+
+    def update(t, state):
+        return symmetry.step(state, pivots, eta, lam, k, alpha=alpha)
+
     dense = jax.jit(lambda state: lax.fori_loop(0, steps, update, state))
     return mover(pivots, eta, lam, k, alpha)(start, 0, steps), dense(start)
 
@@ -83,8 +87,11 @@ def test_large_scores_are_exact(pivots, size):
     start = random_state(pivots, size * lam)
     found, expected = both(start, pivots, 100, eta, lam, 1.0)
     assert all(np.isfinite(x).all() for x in found)
-    jax.tree.map(lambda x, y, x0: np.testing.assert_allclose(x - x0, y - x0, rtol=1e-12, atol=1e-14 * size * 18),
-                 found, expected, start)  # fmt: skip
+
+    def assert_same_change(x, y, x0):
+        np.testing.assert_allclose(x - x0, y - x0, rtol=1e-12, atol=1e-14 * size * 18)
+
+    jax.tree.map(assert_same_change, found, expected, start)
 
 
 def test_packing_moves_numbers_and_changes_none(pivots):
@@ -95,14 +102,21 @@ def test_packing_moves_numbers_and_changes_none(pivots):
 
 
 def test_a_path_does_not_depend_on_where_it_is_cut(even_pairs):
-    go, start = mover(even_pairs, eta, lam, 1 / lam), symmetry.zeros(6, (LANES,))
+    go = mover(even_pairs, eta, lam, 1 / lam)
+    start = symmetry.zeros(6, (LANES,))
     jax.tree.map(np.testing.assert_array_equal, go(go(start, 0, 77), 77, 200), go(start, 0, 200))
 
 
-@pytest.mark.parametrize("spec", [
-    Spec(max_length=3, steps=300), Spec(steps=300), Spec(task="parity", steps=300),
-    Spec(task="parity", base_length=5, lengths="cot", steps=300), Spec(max_length=packed.LONGEST + 1, steps=150),
-], ids=["even pairs 3", "even pairs 6", "parity 4", "chain of thought 5", "too long to pack"])  # fmt: skip
+SPECS = {
+    "even pairs 3": Spec(max_length=3, steps=300),
+    "even pairs 6": Spec(steps=300),
+    "parity 4": Spec(task="parity", steps=300),
+    "chain of thought 5": Spec(task="parity", base_length=5, lengths="cot", steps=300),
+    "too long to pack": Spec(max_length=packed.LONGEST + 1, steps=150),
+}
+
+
+@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS.keys())
 def test_a_block_through_the_engine_equals_single_runs(spec):
     block = [*execute(Job(training.symmetric, spec, columns={"lam": tuple(lam), "eta": tuple(eta)}))]
     for lane in range(0, LANES, 2):

@@ -112,7 +112,8 @@ class TheoremSetting(NamedTuple):
 
 def theorem_setting(max_length: int) -> TheoremSetting:
     r"""$\lambda = N^2$, $\eta = N^{-4/3}$, $t_0 = \lceil 1/(\eta N) \rceil$ and $T$ rounded down."""
-    lam, eta = float(max_length**2), max_length ** (-4 / 3)
+    lam = float(max_length**2)
+    eta = max_length ** (-4 / 3)
     # 1 / (eta N) = N^{1/3}: for cubes the rounding of the power must not decide which integer comes next.
     switch = int(np.ceil(1 / (eta * max_length) - 1e-9))
     return TheoremSetting(lam, eta, switch, int(np.floor(horizon(lam, eta, max_length) + 1e-9)))

@@ -47,7 +47,8 @@ class Strings(NamedTuple):
 
 def all_strings(max_length: int) -> Strings:
     """The $2^{N+1} - 2$ strings: a, b, aa, ab, ba, bb, aaa, ..."""
-    tokens, lengths = [], []
+    tokens = []
+    lengths = []
     for L in range(1, max_length + 1):
         tokens.append(np.pad(strings_of(L), ((0, 0), (0, max_length - L))))
         lengths.append(np.full(2**L, L))
@@ -70,7 +71,8 @@ def labels(strings: Strings, pivots: Int[np.ndarray, " length"]) -> Float[np.nda
 def length_weights(max_length: int, first: int = 1, last: int | None = None) -> Float[np.ndarray, " length"]:
     r"""$\alpha_L = 1$ for the lengths first..last, 0 elsewhere; `first=base_length` gives the CoT loss alone."""
     lengths = np.arange(1, max_length + 1)
-    return ((lengths >= first) & (lengths <= (max_length if last is None else last))).astype(float)
+    end = max_length if last is None else last
+    return ((lengths >= first) & (lengths <= end)).astype(float)
 
 
 def class_fractions(pivots: Int[np.ndarray, " length"]) -> Float[np.ndarray, "case length"]:

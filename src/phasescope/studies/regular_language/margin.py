@@ -57,9 +57,10 @@ def max_margin(rows: Float[np.ndarray, "row position"]) -> Margin:
     residual of the best $z \ge 0$ for $E = [A^\top; h^\top]$. With $h = 1$ the last entry is $1/(1 + \|v^*\|^2)$, lost
     to rounding for a norm above $10^7$; so $h$ is lowered until $\|x\| \approx 1$.
     """
+    best = _nothing(rows.shape[1])
     if not np.isfinite(rows).all():
-        return _nothing(rows.shape[1])
-    best, h = _nothing(rows.shape[1]), 1.0
+        return best
+    h = 1.0
     for _ in range(12):
         x, z = _least_distance(rows, h)
         size = np.linalg.norm(x)
@@ -88,32 +89,39 @@ def max_margin_of_scores(
     if not (np.isfinite(b).all() and np.isfinite(M).all() and np.isfinite(lam)):
         return _nothing(M.shape[1])
     with localcontext(prec=digits):
-        exact = np.vectorize(Decimal, otypes=[object])
-        E, B = exact(M) / Decimal(lam), exact(b) / Decimal(lam)
-        attention = np.full((2, *M.shape), Decimal(0), dtype=object)
-        for case in range(2):
-            for L, c in enumerate(pivots, start=1):
-                scores = E[L - 1, :L].copy()
-                scores[c - 1] = B[case, L - 1]
-                weights = np.array([(score - max(scores)).exp() for score in scores])
-                attention[case, L - 1, :L] = weights / sum(weights)
-        rows = _rows(attention, pivots, alpha)
+        rows = _rows(_decimal_attention(b, M, pivots, lam), pivots, alpha)
         tolerance = Decimal(10) ** (-2 * digits // 3)
         z = _nonnegative(rows @ rows.T + Decimal(1), tolerance)
         if z is None or 1 - sum(z) <= tolerance:
             return _nothing(M.shape[1])
         z = z / (1 - sum(z))
         v = rows.T @ z
-        smallest, norm = min(rows @ v), Decimal(sum(v * v)).sqrt()
+        smallest = min(rows @ v)
+        norm = Decimal(sum(v * v)).sqrt()
         gap = norm * norm / (smallest * sum(z)) - 1
         return Margin(
-            v.astype(float),
-            float(norm * Decimal(2).sqrt()),
-            float(smallest),
-            abs(float(gap)),
-            int(np.sum(z > 0)),
-            float(norm * Decimal(10) ** (2 - digits)),
+            v=v.astype(float),
+            norm=float(norm * Decimal(2).sqrt()),
+            feasibility=float(smallest),
+            gap=abs(float(gap)),
+            active=int(np.sum(z > 0)),
+            rounding=float(norm * Decimal(10) ** (2 - digits)),
         )
+
+
+def _decimal_attention(b, M, pivots, lam):
+    """The attention of both cases, in the decimal arithmetic of the context."""
+    exact = np.vectorize(Decimal, otypes=[object])
+    E = exact(M) / Decimal(lam)
+    B = exact(b) / Decimal(lam)
+    attention = np.full((2, *M.shape), Decimal(0), dtype=object)
+    for case in range(2):
+        for L, c in enumerate(pivots, start=1):
+            scores = E[L - 1, :L].copy()
+            scores[c - 1] = B[case, L - 1]
+            weights = np.array([(score - max(scores)).exp() for score in scores])
+            attention[case, L - 1, :L] = weights / sum(weights)
+    return attention
 
 
 def _rows(attention, pivots, alpha):
@@ -122,12 +130,13 @@ def _rows(attention, pivots, alpha):
 
 
 def _least_distance(rows, h):
+    r"""$\min \|x\|$ subject to $A x \ge h$: the solution and its multipliers; nan where none is found."""
     E = np.vstack([rows.T, np.full(len(rows), h)])
     target = np.zeros(len(E))
     target[-1] = 1.0
     try:
         z, _ = nnls(E, target, maxiter=100 * len(rows))
-    except RuntimeError:  # the iteration did not end: these units are hopeless
+    except RuntimeError:  # the iteration did not end: other units must be tried
         return np.full(rows.shape[1], np.nan), np.zeros(len(rows))
     r = E @ z - target
     if r[-1] > -1e-13:
@@ -145,23 +154,32 @@ def _polish(rows, z):
 
 
 def _certify(rows, v, z):
-    margins = rows @ v
-    smallest, pull = np.min(margins), np.linalg.norm(rows.T @ z)
+    """The read-out with its evidence: how feasible it is, and how far above the bound of its multipliers."""
+    smallest = np.min(rows @ v)
+    pull = np.linalg.norm(rows.T @ z)
     if not (smallest > 0 and pull > 0):
         return _nothing(rows.shape[1])
     gap = np.linalg.norm(v) / smallest * pull / np.sum(z) - 1
     return Margin(
-        v,
-        float(np.sqrt(2) * np.linalg.norm(v)),
-        float(smallest),
-        abs(float(gap)),
-        int(np.sum(z > 1e-12 * np.max(z))),
-        float(EPSILON * np.max(np.abs(rows) @ np.abs(v))),
+        v=v,
+        norm=float(np.sqrt(2) * np.linalg.norm(v)),
+        feasibility=float(smallest),
+        gap=abs(float(gap)),
+        active=int(np.sum(z > 1e-12 * np.max(z))),
+        rounding=float(EPSILON * np.max(np.abs(rows) @ np.abs(v))),
     )
 
 
 def _nothing(positions):
-    return Margin(np.full(positions, np.nan), np.inf, np.nan, np.inf, 0, np.inf)
+    """What is returned where no read-out was found."""
+    return Margin(
+        v=np.full(positions, np.nan),
+        norm=np.inf,
+        feasibility=np.nan,
+        gap=np.inf,
+        active=0,
+        rounding=np.inf,
+    )
 
 
 def _nonnegative(gram, tolerance):

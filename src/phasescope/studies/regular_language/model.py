@@ -43,7 +43,11 @@ def exhaustive(pivots: Int[np.ndarray, " length"], alpha: ArrayLike | None = Non
     weights = np.ones(len(pivots)) if alpha is None else np.asarray(alpha, dtype=float)
     keys, query, present = lookups(strings.tokens, strings.lengths)
     return Batch(
-        keys, query, present, data.labels(strings, pivots), weights[strings.lengths - 1] * 0.5**strings.lengths
+        keys=keys,
+        query=query,
+        present=present,
+        labels=data.labels(strings, pivots),
+        weights=weights[strings.lengths - 1] * 0.5**strings.lengths,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 import xarray as xr
@@ -30,16 +32,10 @@ class Observed(ps.Observables):
     token_score: Float[Array, "position"] = field(symbol=r"v_\ell", doc="read-out of a position's token")
     score_match: Float[Array, "length"] = field(symbol="p_L", doc="attention score of a matching pivot")
     score_differ: Float[Array, "length"] = field(symbol="q_L", doc="attention score of a differing pivot")
-    score_other: Float[Array, "length position"] | None = field(
-        symbol=r"m_{L\ell}", doc="attention score of any other key"
-    )
+    score_other: Float[Array, "length position"] = field(symbol=r"m_{L\ell}", doc="attention score of any other key")
     score_self: Float[Array, "length"] = field(symbol="s_L", doc="attention score of the last token itself")
-    attention_match: Float[Array, "length position"] | None = field(
-        symbol=r"\varphi^+", doc="attention in matching strings"
-    )
-    attention_differ: Float[Array, "length position"] | None = field(
-        symbol=r"\varphi^-", doc="attention in differing strings"
-    )
+    attention_match: Float[Array, "length position"] = field(symbol=r"\varphi^+", doc="attention in matching strings")
+    attention_differ: Float[Array, "length position"] = field(symbol=r"\varphi^-", doc="attention in differing strings")
     output_match: Float[Array, "length"] = field(symbol="T^+_L", doc="output on matching strings")
     output_differ: Float[Array, "length"] = field(symbol="T^-_L", doc="output on differing strings")
     accuracy: Float[Array, ""] = field(doc="mean accuracy over the lengths")
@@ -49,65 +45,105 @@ class Observed(ps.Observables):
     )
     u_norm: Float[Array, ""] = field(symbol=r"\|u\|", doc="norm of the read-out")
     W_norm: Float[Array, ""] = field(symbol=r"\|W\|_F", doc="norm of the attention matrix")
-    token_asymmetry: Float[Array, ""] | None = field(doc="largest difference of u between the two tokens of a position")
-    score_asymmetry: Float[Array, ""] | None = field(
+    token_asymmetry: Float[Array, ""] = field(doc="largest difference of u between the two tokens of a position")
+    score_asymmetry: Float[Array, ""] = field(
         doc="largest token dependence of W at keys that are neither pivot nor last"
     )
-    self_asymmetry: Float[Array, ""] | None = field(doc="largest token dependence of W at the last token's own key")
+    self_asymmetry: Float[Array, ""] = field(doc="largest token dependence of W at the last token's own key")
 
 
 def measure_reduced(state: symmetry.State, spec: Spec) -> Observed:
-    """Look at a state of the symmetry symmetry."""
-    pivots, alpha = spec.pivots, spec.weights
-    outputs = symmetry.outputs(state, pivots, spec.lam)
-    by_length = symmetry.loss_by_length(outputs, pivots, alpha)
-    accuracy = symmetry.accuracy_by_length(outputs, pivots)
-    return _observed(state, spec, outputs, by_length, accuracy)
+    """Measure a state of the symmetry reduction."""
+    outputs = symmetry.outputs(state, spec.pivots, spec.lam)
+    return _observed(
+        state,
+        spec,
+        outputs=outputs,
+        loss_by_length=symmetry.loss_by_length(outputs, spec.pivots, spec.weights),
+        accuracy_by_length=symmetry.accuracy_by_length(outputs, spec.pivots),
+    )
 
 
 def measure_full(params: model.Params, batch: model.Batch, spec: Spec) -> Observed:
-    """Look at the full parameters: losses and accuracies string by string, scores as means over what they stand for."""
-    pivots, N = spec.pivots, spec.size
-    state = symmetry.from_full(params, pivots)
+    """Measure the full parameters.
+
+    Losses and accuracies are summed string by string; scores are means over what they stand for.
+    """
+    N = spec.size
     T = model.outputs(params, batch, spec.lam)
-    length = batch.present.sum(axis=1) - 1
+    length = batch.present.sum(axis=1) - 1  # counted from 0
     share = 0.5 ** (length + 1.0)
-    at_length = lambda x: jnp.zeros(N).at[length].add(x)
     correct = jnp.where(T > 0, batch.labels > 0, batch.labels < 0)
-    outputs = jnp.stack([_mean_output(T, length, batch.labels == sign, N) for sign in (1.0, -1.0)])
-    by_length = at_length(batch.weights * jnp.logaddexp(0.0, -batch.labels * T))
-    u, W = params["u"].reshape(N, 2), params["W"].reshape(N, 2, N, 2)
-    spread = jnp.abs(W[:, 0] - W[:, 1]).max(axis=-1).T  # [length, position]: how the key's token matters
-    kinds = np.ogrid[1 : N + 1, 1 : N + 1]
-    other = (kinds[1] < kinds[0]) & (kinds[1] != pivots[:, None])
-    itself = (kinds[1] == kinds[0]) & (kinds[1] != pivots[:, None])
+    losses = batch.weights * jnp.logaddexp(0.0, -batch.labels * T)
+    means = [_mean_output(T, length, batch.labels == sign, N) for sign in (1.0, -1.0)]
     return _observed(
-        state, spec, outputs, by_length, at_length(share * correct),
-        token_asymmetry=jnp.abs(u[:, 0] - u[:, 1]).max(),
-        score_asymmetry=jnp.where(other, spread, 0.0).max(),
-        self_asymmetry=jnp.where(itself, spread, 0.0).max(),
-    )  # fmt: skip
+        symmetry.from_full(params, spec.pivots),
+        spec,
+        outputs=jnp.stack(means),
+        loss_by_length=jnp.zeros(N).at[length].add(losses),
+        accuracy_by_length=jnp.zeros(N).at[length].add(share * correct),
+        **_asymmetries(params, spec.pivots),
+    )
 
 
 def _observed(
-    state, spec, outputs, by_length, accuracy, token_asymmetry=None, score_asymmetry=None, self_asymmetry=None
-):
-    small = spec.size <= MATRICES_UP_TO
-    attention = symmetry.attention(state, spec.pivots, spec.lam) if small else (None, None)
+    state: symmetry.State,
+    spec: Spec,
+    *,
+    outputs: Array,
+    loss_by_length: Array,
+    accuracy_by_length: Array,
+    **asymmetries: Array,
+) -> Observed:
+    """What both coordinates report, from the numbers that each obtains in its own way."""
     # Where the pivot is the last token itself no string differs: there is no such output, and 0 stands for it.
     outputs = jnp.where(data.class_fractions(spec.pivots) > 0, outputs, 0.0)
+    weighted = accuracy_by_length * spec.weights
     return Observed(
-        loss=by_length.sum(), loss_by_length=by_length, token_score=state.v, score_match=state.p, score_differ=state.q,
-        score_other=state.M - jnp.diag(state.s) if small else None, score_self=state.s,
-        attention_match=attention[0], attention_differ=attention[1], output_match=outputs[0], output_differ=outputs[1],
-        accuracy=(accuracy * spec.weights).sum() / spec.weights.sum(), accuracy_by_length=accuracy,
+        loss=loss_by_length.sum(),
+        loss_by_length=loss_by_length,
+        token_score=state.v,
+        score_match=state.p,
+        score_differ=state.q,
+        score_self=state.s,
+        output_match=outputs[0],
+        output_differ=outputs[1],
+        accuracy=weighted.sum() / spec.weights.sum(),
+        accuracy_by_length=accuracy_by_length,
         loss_floor=symmetry.loss_floor(outputs, spec.pivots, spec.weights),
-        u_norm=symmetry.u_norm(state), W_norm=symmetry.W_norm(state),
-        token_asymmetry=token_asymmetry, score_asymmetry=score_asymmetry, self_asymmetry=self_asymmetry,
-    )  # fmt: skip
+        u_norm=symmetry.u_norm(state),
+        W_norm=symmetry.W_norm(state),
+        **_matrices(state, spec),
+        **asymmetries,
+    )
+
+
+def _matrices(state: symmetry.State, spec: Spec) -> dict[str, Array]:
+    """What has one number for each pair of positions, unless that is too much to record."""
+    if spec.size > MATRICES_UP_TO:
+        return {}
+    match, differ = symmetry.attention(state, spec.pivots, spec.lam)
+    others = state.M - jnp.diag(state.s)
+    return {"score_other": others, "attention_match": match, "attention_differ": differ}
+
+
+def _asymmetries(params: model.Params, pivots: np.ndarray) -> dict[str, Array]:
+    """How far u and W depend on tokens where, by Lemma B.1, they depend on positions only."""
+    N = len(pivots)
+    u = params["u"].reshape(N, 2)
+    W = params["W"].reshape(N, 2, N, 2)
+    spread = jnp.abs(W[:, 0] - W[:, 1]).max(axis=-1).T  # [length, position]: how the key's token matters
+    length, position = np.ogrid[1 : N + 1, 1 : N + 1]
+    no_pivot = position != pivots[:, None]
+    return {
+        "token_asymmetry": jnp.abs(u[:, 0] - u[:, 1]).max(),
+        "score_asymmetry": jnp.where((position < length) & no_pivot, spread, 0.0).max(),
+        "self_asymmetry": jnp.where((position == length) & no_pivot, spread, 0.0).max(),
+    }
 
 
 def _mean_output(T, length, chosen, N):
+    """The mean output over the chosen strings of each length; 0 where there are none."""
     total = jnp.zeros(N).at[length].add(jnp.where(chosen, T, 0.0))
     count = np.bincount(np.asarray(length), np.asarray(chosen, float), N)
     return total / np.maximum(count, 1.0)
@@ -135,34 +171,22 @@ def record_at(ds: xr.Dataset, time: float) -> xr.Dataset | None:
 
 def _drift(ds: xr.Dataset, start: xr.Dataset) -> xr.DataArray:
     """The multiplicities of p, q, m and s in W are 2, 2, 4 and 2."""
-    square = lambda name: (ds[name] - start[name]) ** 2
+
+    def square(name: str) -> Any:
+        return (ds[name] - start[name]) ** 2
+
     total = 2 * (square("score_match") + square("score_differ") + square("score_self")).sum("length")
     drift = np.sqrt(total + 4 * square("score_other").sum(("length", "position")))
     return drift.assign_attrs(symbol=r"\|W_t - W_{t_0}\|", long_name="how far the attention moved since phase 1 ended")
 
 
 def _margin(ds: xr.Dataset, start: xr.Dataset, spec: Spec) -> dict[str, xr.DataArray]:
-    """The max-margin read-out for the attention at the end of phase 1; nan where it cannot be certified."""
-
-    def solve(match, differ, p, q, others, lam):
-        rows = margin_rows(np.stack([match, differ]), spec.pivots, spec.weights)
-        if not np.isfinite(rows).all():  # a run that left the finite numbers
-            return np.full(rows.shape[1], np.nan)
-        found = max_margin(rows)
-        if not found.reliable and spec.size <= DECIMALS_UP_TO:
-            found = max_margin_of_scores(np.stack([p, q]), others, spec.pivots, float(lam), alpha=spec.weights)
-        return found.v if found.reliable else np.full_like(found.v, np.nan)
-
-    pair, one = ["length", "position"], ["length"]
-    scores = start.score_other + xr.where(ds.position == ds.length, start.score_self, 0.0)
-    best = xr.apply_ufunc(
-        solve, start.attention_match, start.attention_differ, start.score_match, start.score_differ,
-        scores.transpose(..., *pair), ds.lam, input_core_dims=[pair, pair, one, one, pair, []],
-        output_core_dims=[["position"]], vectorize=True,
-    ).drop_vars(["time", "stage"], errors="ignore")  # fmt: skip
+    """The max-margin read-out for the attention at `start`, its norm, and the alignment with it."""
+    best = _best_read_out(start, ds.lam, spec)
     size = np.sqrt((best**2).sum("position", skipna=False))
     scale = np.sqrt((ds.token_score**2).sum("position")) * size
-    cosine = xr.where(scale > 0, (ds.token_score * best).sum("position", skipna=False) / scale.where(scale > 0), np.nan)
+    product = (ds.token_score * best).sum("position", skipna=False)
+    cosine = xr.where(scale > 0, product / scale.where(scale > 0), np.nan)
     return {
         "margin_norm": (np.sqrt(2) * size).assign_attrs(
             symbol=r"\|u^*\|", long_name="norm of the max-margin read-out at t_0"
@@ -174,14 +198,52 @@ def _margin(ds: xr.Dataset, start: xr.Dataset, spec: Spec) -> dict[str, xr.DataA
     }
 
 
+def _best_read_out(start: xr.Dataset, lam: xr.DataArray, spec: Spec) -> xr.DataArray:
+    """The max-margin read-out for the attention of one record; nan where it cannot be certified."""
+
+    def solve(match, differ, p, q, others, lam):
+        rows = margin_rows(np.stack([match, differ]), spec.pivots, spec.weights)
+        if not np.isfinite(rows).all():  # a run that left the finite numbers
+            return np.full(rows.shape[1], np.nan)
+        found = max_margin(rows)
+        if not found.reliable and spec.size <= DECIMALS_UP_TO:
+            scores = np.stack([p, q])
+            found = max_margin_of_scores(scores, others, spec.pivots, float(lam), alpha=spec.weights)
+        return found.v if found.reliable else np.full_like(found.v, np.nan)
+
+    pair = ["length", "position"]
+    one = ["length"]
+    scores = start.score_other + xr.where(start.position == start.length, start.score_self, 0.0)
+    best = xr.apply_ufunc(
+        solve,
+        start.attention_match,
+        start.attention_differ,
+        start.score_match,
+        start.score_differ,
+        scores.transpose(..., *pair),
+        lam,
+        input_core_dims=[pair, pair, one, one, pair, []],
+        output_core_dims=[["position"]],
+        vectorize=True,
+    )
+    return best.drop_vars(["time", "stage"], errors="ignore")
+
+
 def _chain_of_thought(ds: xr.Dataset, spec: Spec) -> xr.DataArray:
     """Truncated chain of thought for even pairs, full for parity, on inputs up to two tokens beyond what was trained."""
     lengths = np.arange(2, min(spec.size + 2, 16) + 1)
+    beyond = ds.token_score.sum("position") > 0
     accuracy = cot_accuracy(
-        ds.output_match.values, ds.output_differ.values, (ds.token_score.sum("position") > 0).values,
-        spec.pivots, lengths.tolist(), truncated=spec.task == "even_pairs",
-    )  # fmt: skip
-    dims = (*ds.loss.dims, "input_length")
+        ds.output_match.values,
+        ds.output_differ.values,
+        beyond.values,
+        spec.pivots,
+        lengths.tolist(),
+        truncated=spec.task == "even_pairs",
+    )
     return xr.DataArray(
-        accuracy, dims=dims, coords={"input_length": lengths}, attrs={"long_name": "parity by chain of thought"}
+        accuracy,
+        dims=(*ds.loss.dims, "input_length"),
+        coords={"input_length": lengths},
+        attrs={"long_name": "parity by chain of thought"},
     )

@@ -12,7 +12,9 @@ from .spec import Spec
 FLOWS = ("log_flow", "frozen")  # the arms whose time is tau
 
 
-spec_of = Spec.of
+def spec_of(ds: xr.Dataset) -> Spec:
+    """The numbers of the run, as asked for."""
+    return Spec.of(ds)
 
 
 def training_time(ds: xr.Dataset) -> xr.DataArray:
@@ -27,23 +29,20 @@ def phase_1(ds: xr.Dataset) -> xr.Dataset:
 
 def phase_2(ds: xr.Dataset) -> xr.Dataset:
     """The records after phase 1, its end included."""
-    return ds.isel(time=np.flatnonzero((ds.stage == 1) | (ds.time == float(ds.time[ds.stage == 0][-1]))))
+    end_of_phase_1 = float(ds.time[ds.stage == 0][-1])
+    return ds.isel(time=np.flatnonzero((ds.stage == 1) | (ds.time == end_of_phase_1)))
 
 
 def ran_to_the_end(*runs: xr.Dataset) -> ps.Verdict:
     """Undecided if a run broke off: what it would have shown later is unknown."""
-    return ps.all_of(ps.reached(run, _planned(run)) for run in runs)
-
-
-def _planned(run: xr.Dataset) -> float:
-    spec, flows = spec_of(run), run.attrs["arm"] in FLOWS
-    return spec.horizon if flows and spec.horizon is not None else spec.steps * (spec.eta if flows else 1)
+    return ps.all_of(ps.reached(run) for run in runs)
 
 
 def becomes_right(accuracy: xr.DataArray, what: str) -> ps.Verdict:
     """Wrong somewhere at the first record, right everywhere at the last: what was always right was not learned."""
-    start, end = accuracy.isel(time=0), accuracy.isel(time=-1)
-    return ps.within(end, 1.0, 1.0, f"{what} at the end") & ps.at_most(start.min(), 0.999, f"{what} at the start")
+    wrong = ps.at_most(accuracy.isel(time=0).min(), 0.999, f"{what} at the start")
+    right = ps.within(accuracy.isel(time=-1), 1.0, 1.0, f"{what} at the end")
+    return right & wrong
 
 
 def onset(ds: xr.Dataset) -> xr.DataArray:
@@ -92,14 +91,23 @@ def excess_attention(ds: xr.Dataset, case: str) -> xr.DataArray:
 
     Formed from scores, never by subtracting weights: in the theorems' setting it is $10^{-9}$ and less.
     """
-    lam, length = spec_of(ds).lam, ds.length.sel(length=slice(2, None))
+    lam = spec_of(ds).lam
+    length = ds.length.sel(length=slice(2, None))
     keys = key_scores(ds).sel(length=length)
-    pivot = (ds.score_match if case == "match" else ds.score_differ).sel(length=length)
-    mine = pivot if case == "match" else keys.sel(position=2)
-    others = keys if case == "match" else keys.where(keys.position != 2)
-    gap: xr.DataArray = (others - mine) / lam
-    ahead = xr.apply_ufunc(lambda x: -np.expm1(x), gap).sum("position")
-    weight = xr.apply_ufunc(np.exp, gap).sum("position") + 1
-    if case == "differ":
-        ahead, weight = ahead - np.expm1((pivot - mine) / lam), weight + np.exp((pivot - mine) / lam)
+    if case == "match":
+        mine = ds.score_match.sel(length=length)
+        return _excess(length, (keys - mine) / lam)
+    mine = keys.sel(position=2)
+    pivot = ds.score_differ.sel(length=length)
+    others = keys.where(keys.position != 2)
+    return _excess(length, (others - mine) / lam, (pivot - mine) / lam)
+
+
+def _excess(length: xr.DataArray, gaps: xr.DataArray, one_more: xr.DataArray | None = None) -> xr.DataArray:
+    """The excess over 1/L of a key whose score is ahead of the others by minus these gaps."""
+    ahead = xr.apply_ufunc(lambda x: -np.expm1(x), gaps).sum("position")
+    weight = xr.apply_ufunc(np.exp, gaps).sum("position") + 1
+    if one_more is not None:
+        ahead = ahead - np.expm1(one_more)
+        weight = weight + np.exp(one_more)
     return ahead / (length * weight)

@@ -7,6 +7,8 @@ $s = \log(1 + \kappa\tau)$, in which $\tau = e^{40}$, some $10^{18}$ steps of de
 
 from __future__ import annotations
 
+from jax import Array
+
 import phasescope as ps
 
 from .observables import derive, measure_reduced
@@ -21,18 +23,21 @@ RECORDS = 240
 @ps.arm(reads=(*TRAINING, "horizon"))
 def log_flow(spec: Spec) -> ps.Plan:
     """Gradient flow of u and W in log time, in the coordinates of the symmetry reduction; time is tau."""
-    pivots, alpha = spec.pivots, spec.weights
+    pivots = spec.pivots
+    alpha = spec.weights
 
-    def follow(k) -> ps.Dynamics:
+    def follow(k: Array | float) -> ps.Dynamics:
         return ps.flow(lambda state: symmetry.velocity(state, pivots, spec.lam, k, alpha=alpha), kappa=KAPPA)
 
     fast = 1.0 if spec.schedule == "two_phase" else 1 / spec.lam
+    slow = 1 / spec.lam
     split = spec.eta * spec.switch
+    rest = ps.log_times(end_of(spec) - split, RECORDS, first=1e-2)
     return ps.Plan(
         init=lambda key: symmetry.zeros(spec.size),
         stages=(
             ps.Stage("phase 1", follow(fast), ps.log_times(split, 40, first=1e-3)),
-            ps.Stage("phase 2", follow(1 / spec.lam), ps.log_times(_end(spec) - split, RECORDS, first=1e-2)),
+            ps.Stage("phase 2", follow(slow), rest),
         ),
         measure=lambda state: measure_reduced(state, spec),
         derive=lambda ds: derive(ds, spec, split),
@@ -43,20 +48,25 @@ def log_flow(spec: Spec) -> ps.Plan:
 @ps.arm(reads=(*TRAINING, "horizon"))
 def frozen(spec: Spec) -> ps.Plan:
     """Descent through phase 1, then the flow of u alone with the attention frozen as it is; time is tau."""
-    pivots, alpha = spec.pivots, spec.weights
+    pivots = spec.pivots
+    alpha = spec.weights
     k = 1.0 if spec.schedule == "two_phase" else 1 / spec.lam
-    step = lambda state, t, key: symmetry.step(state, pivots, spec.eta, spec.lam, k, alpha=alpha)
-    read_out = lambda state: symmetry.velocity(state, pivots, spec.lam, 0.0, alpha=alpha).v
+
+    def step(state: symmetry.State, t: Array, key: Array) -> symmetry.State:
+        return symmetry.step(state, pivots, spec.eta, spec.lam, k, alpha=alpha)
+
+    def read_out(state: symmetry.State) -> Array:
+        return symmetry.velocity(state, pivots, spec.lam, 0.0, alpha=alpha).v
+
+    descent = ps.iterate(step, lanes_last=True)
+    flow = ps.flow(read_out, kappa=KAPPA, where=lambda state: state.v)
     split = spec.eta * spec.switch
+    rest = ps.log_times(end_of(spec) - split, RECORDS, first=1e-2)
     return ps.Plan(
         init=lambda key: symmetry.zeros(spec.size),
         stages=(
-            ps.Stage("phase 1", ps.iterate(step, lanes_last=True), ps.log_times(spec.switch, 40), unit=spec.eta),
-            ps.Stage(
-                "frozen",
-                ps.flow(read_out, kappa=KAPPA, where=lambda state: state.v),
-                ps.log_times(_end(spec) - split, RECORDS, first=1e-2),
-            ),
+            ps.Stage("phase 1", descent, ps.log_times(spec.switch, 40), unit=spec.eta),
+            ps.Stage("frozen", flow, rest),
         ),
         measure=lambda state: measure_reduced(state, spec),
         derive=lambda ds: derive(ds, spec, split),
@@ -64,5 +74,6 @@ def frozen(spec: Spec) -> ps.Plan:
     )
 
 
-def _end(spec: Spec):
+def end_of(spec: Spec) -> Array | float:
+    r"""Where the flow ends, in $\tau$: the horizon, or what the steps of descent amount to."""
     return spec.eta * spec.steps if spec.horizon is None else spec.horizon

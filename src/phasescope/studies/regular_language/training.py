@@ -1,6 +1,8 @@
-"""Arms of training: gradient descent on all strings, in full coordinates and in those of the symmetry symmetry."""
+"""Arms of training: gradient descent on all strings, in full coordinates and in those of the symmetry reduction."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -20,10 +22,9 @@ from .spec import TRAINING, Spec
 def exhaustive(spec: Spec) -> ps.Plan:
     """Gradient descent on u and W, over all strings of all lengths."""
     batch = model.exhaustive(spec.pivots, spec.weights)
-    descend = lambda speed: full_descent(spec, batch, speed)
     return ps.Plan(
         init=lambda key: random_start(key, spec),
-        stages=two_phases(spec, descend),
+        stages=two_phases(spec, lambda speed: full_descent(spec, batch, speed)),
         measure=lambda params: measure_full(params, batch, spec),
         derive=lambda ds: derive(ds, spec, spec.switch, from_zero=spec.init_scale == 0),
         coords=coordinates(spec),
@@ -33,8 +34,12 @@ def exhaustive(spec: Spec) -> ps.Plan:
 @ps.arm(reads=TRAINING)
 def symmetric(spec: Spec) -> ps.Plan:
     """The same descent in the coordinates of the exact symmetry reduction: O(N^2) numbers instead of 2^N strings."""
-    # The scores' gradient contains 1/lam, so a step of eta * speed on W is a net step of eta * speed / lam.
-    descend = lambda speed: packed.descent(spec.pivots, spec.eta, spec.lam, speed / spec.lam, spec.weights)
+
+    def descend(speed: Array | float) -> ps.Dynamics:
+        # The scores' gradient contains 1/lam: a step of eta * speed on W is a net step of eta * speed / lam.
+        k = speed / spec.lam
+        return packed.descent(spec.pivots, spec.eta, spec.lam, k, spec.weights)
+
     return ps.Plan(
         init=lambda key: symmetry.zeros(spec.size),
         stages=two_phases(spec, descend),
@@ -47,24 +52,26 @@ def symmetric(spec: Spec) -> ps.Plan:
 @ps.arm(reads=("max_length", "base_length", "lam", "eta", "switch", "steps", "handover"))
 def handover(spec: Spec) -> ps.Plan:
     """Even pairs first, then the steps of parity's chain of thought alone, without the shorter strings."""
+    even_pairs = spec.replace(task="even_pairs", lengths="all")
     parity = spec.replace(task="parity", lengths="cot")
-    even, cot = (
-        model.exhaustive(s.pivots, s.weights) for s in (spec.replace(task="even_pairs", lengths="all"), parity)
-    )
-    plain = lambda batch: full_descent(spec, batch, 1.0)
+    even = model.exhaustive(even_pairs.pivots, even_pairs.weights)
+    thought = model.exhaustive(parity.pivots, parity.weights)
+    fast = full_descent(spec, even, spec.lam)
+    plain = full_descent(spec, even, 1.0)
+    on_thought = full_descent(spec, thought, 1.0)
     return ps.Plan(
         init=lambda key: model.zeros(parity.size),
         stages=(
-            ps.Stage("phase 1", full_descent(spec, even, spec.lam), ps.log_times(spec.switch, 30)),
-            ps.Stage("even pairs", plain(even), ps.log_times(spec.handover - spec.switch, 50)),
-            ps.Stage("chain of thought", plain(cot), ps.log_times(spec.steps - spec.handover, 70)),
+            ps.Stage("phase 1", fast, ps.log_times(spec.switch, 30)),
+            ps.Stage("even pairs", plain, ps.log_times(spec.handover - spec.switch, 50)),
+            ps.Stage("chain of thought", on_thought, ps.log_times(spec.steps - spec.handover, 70)),
         ),
-        measure=lambda params: measure_full(params, cot, parity),
+        measure=lambda params: measure_full(params, thought, parity),
         coords=coordinates(parity),
     )
 
 
-def two_phases(spec: Spec, descend) -> tuple[ps.Stage, ...]:
+def two_phases(spec: Spec, descend: Callable[[Array | float], ps.Dynamics]) -> tuple[ps.Stage, ...]:
     """Phase 1 up to `switch`, with the attention's step times lam unless the schedule is vanilla; then phase 2.
 
     `descend(speed)` is the dynamics whose step on W is `speed` times that on u.
@@ -79,7 +86,10 @@ def two_phases(spec: Spec, descend) -> tuple[ps.Stage, ...]:
 
 def full_descent(spec: Spec, batch: model.Batch, speed: Array | float) -> ps.Dynamics:
     """Full-batch gradient descent with step eta on u and eta * speed on W."""
-    rates = optax.partition({"u": optax.sgd(spec.eta), "W": optax.sgd(spec.eta * speed)}, {"u": "u", "W": "W"})
+    rates = optax.partition(
+        {"u": optax.sgd(spec.eta), "W": optax.sgd(spec.eta * speed)},
+        {"u": "u", "W": "W"},
+    )
     return ps.descent(lambda params, _: model.loss(params, batch, spec.lam), rates)
 
 

@@ -40,16 +40,33 @@ class descent(ps.Dynamics):
     lanes_last = True
 
     def advance(self, state: ps.State, t0: Array, t1: Array, key: Array) -> ps.State:
-        dense, numbers = state.params, (self.pivots, self.eta, self.lam, self.k)
-        if dense.v.ndim <= 2 and 2 <= len(self.pivots) <= LONGEST:
-            block = dense if dense.v.ndim == 2 else jax.tree.map(lambda x: x[..., None], dense)
-            update = lambda t, packed: step(packed, *numbers, alpha=self.alpha)
-            moved = unpack(jax.lax.fori_loop(t0, t1, update, pack(block, self.pivots)), block, self.pivots)
-            params = moved if dense.v.ndim == 2 else jax.tree.map(lambda x: x[..., 0], moved)
+        dense: symmetry.State = state.params
+        lanes = dense.v.ndim - 1
+        if lanes > 1 or not 2 <= len(self.pivots) <= LONGEST:
+            params = self.move_dense(dense, t0, t1)
+        elif lanes == 1:
+            params = self.move_packed(dense, t0, t1)
         else:
-            update = lambda t, dense: symmetry.step(dense, *numbers, alpha=self.alpha)
-            params = jax.lax.fori_loop(t0, t1, update, dense)
+            block = jax.tree.map(lambda x: x[..., None], dense)
+            params = jax.tree.map(lambda x: x[..., 0], self.move_packed(block, t0, t1))
         return ps.State(params, state.memory, state.carry)
+
+    def move_dense(self, dense: symmetry.State, t0: Array, t1: Array) -> symmetry.State:
+        """The steps from t0 to t1 on the state as it is."""
+
+        def update(t: Array, state: symmetry.State) -> symmetry.State:
+            return symmetry.step(state, self.pivots, self.eta, self.lam, self.k, alpha=self.alpha)
+
+        return jax.lax.fori_loop(t0, t1, update, dense)
+
+    def move_packed(self, block: symmetry.State, t0: Array, t1: Array) -> symmetry.State:
+        """The same steps on the packed state of a block of runs."""
+
+        def update(t: Array, packed: Packed) -> Packed:
+            return step(packed, self.pivots, self.eta, self.lam, self.k, alpha=self.alpha)
+
+        moved = jax.lax.fori_loop(t0, t1, update, pack(block, self.pivots))
+        return unpack(moved, block, self.pivots)
 
 
 class Packed(NamedTuple):
@@ -70,62 +87,120 @@ class Row(NamedTuple):
 
 def layout(pivots: Pivots) -> list[Row]:
     """The rows of lengths 2 to N, which have 1 to N - 1 scores."""
-    return [
-        Row(c, [j for j in range(L) if j != c], slice((L - 1) * (L - 2) // 2, L * (L - 1) // 2))
-        for L, c in enumerate((int(c) - 1 for c in pivots[1:]), start=2)
-    ]
+    rows = []
+    for L in range(2, len(pivots) + 1):
+        pivot = int(pivots[L - 1]) - 1
+        others = [j for j in range(L) if j != pivot]
+        first = (L - 1) * (L - 2) // 2  # scores of the shorter lengths
+        rows.append(Row(pivot, others, slice(first, first + L - 1)))
+    return rows
 
 
-def pack(state: symmetry.State, pivots: Pivots) -> Packed:
-    return Packed(state.v, state.b[:, 1:], state.M[_entries(pivots)])
-
-
-def unpack(packed: Packed, like: symmetry.State, pivots: Pivots) -> symmetry.State:
-    """`like`, with the numbers that moved."""
-    return symmetry.State(packed.v, like.b.at[:, 1:].set(packed.b), like.M.at[_entries(pivots)].set(packed.m))
-
-
-def step(
-    state: Packed, pivots: Pivots, eta: ArrayLike, lam: ArrayLike, k: ArrayLike, *, alpha: ArrayLike | None = None
-) -> Packed:
-    """`symmetry.step`; what has the same name there is the same here."""
-    v, b, m = state
-    rows, scale = layout(pivots), 1 / lam
-    weights = symmetry.align(data.class_weights(pivots, alpha), b)
-    sign = np.array([1.0, -1.0])[:, None, None]
-
-    # Kept as an array of its own, or each score would look for the largest of its row again.
-    top = jax.lax.optimization_barrier(jnp.stack([reduce(jnp.maximum, list(m[row.scores])) for row in rows]))
-    E = jnp.exp(jnp.concatenate([m[row.scores] - top[i] for i, row in enumerate(rows)]) * scale)
-    B = jnp.exp(jnp.minimum((b - top) * scale, 300.0))
-    E_of = [dict(zip(row.others, E[row.scores], strict=True)) for row in rows]  # by length and position
-
-    at_pivot = jnp.stack([v[row.pivot] for row in rows])
-    Z = jnp.stack([sum(e.values()) for e in E_of]) + B
-    T = (jnp.stack([sum(x * v[j] for j, x in e.items()) for e in E_of]) + B * at_pivot) / Z
-    G = sign * weights[:, 1:] / (Z * (1 + jnp.exp(sign * T)))
-    F = G * B
-    D, C, F_both = G[0] + G[1], G[0] * T[0] + G[1] * T[1], F[0] + F[1]
-
-    reads: list[list[Array]] = [[] for _ in pivots]  # what each position gets from each length
-    reads[0].append(weights[0, 0] / (1 + jnp.exp(v[0])))
-    for i, row in enumerate(rows):
-        reads[row.pivot].append(F_both[i])
-        for j, x in E_of[i].items():
-            reads[j].append(x * D[i])
-    v_of = [jnp.concatenate([v[: row.pivot], v[row.pivot + 1 : len(row.others) + 1]]) for row in rows]
-    pull = [E[row.scores] * (D[i] * v_of[i] - C[i]) for i, row in enumerate(rows)]
-    length, position = _entries(pivots)
-    share = np.where(length == position, 0.5, 0.25)[:, None]
-    return Packed(
-        v=v + (0.5 * eta) * jnp.stack([sum(parts) for parts in reads]),
-        b=b + (0.5 * eta * k) * F * (at_pivot - T),
-        m=m + (eta * k * share) * jnp.concatenate(pull),
-    )
-
-
-def _entries(pivots: Pivots) -> tuple[np.ndarray, np.ndarray]:
+def entries(pivots: Pivots) -> tuple[np.ndarray, np.ndarray]:
     """Length and position, counted from 0, of each packed score."""
     pairs = [(i, j) for i, row in enumerate(layout(pivots), start=1) for j in row.others]
     length, position = np.array(pairs).T
     return length, position
+
+
+def pack(state: symmetry.State, pivots: Pivots) -> Packed:
+    """The numbers of a state that move."""
+    return Packed(state.v, state.b[:, 1:], state.M[entries(pivots)])
+
+
+def unpack(packed: Packed, like: symmetry.State, pivots: Pivots) -> symmetry.State:
+    """`like`, with the numbers that moved."""
+    return symmetry.State(
+        v=packed.v,
+        b=like.b.at[:, 1:].set(packed.b),
+        M=like.M.at[entries(pivots)].set(packed.m),
+    )
+
+
+def step(
+    state: Packed,
+    pivots: Pivots,
+    eta: ArrayLike,
+    lam: ArrayLike,
+    k: ArrayLike,
+    *,
+    alpha: ArrayLike | None = None,
+) -> Packed:
+    """`symmetry.step`; what has the same name there is the same here."""
+    v, b, m = state
+    rows = layout(pivots)
+    weights = symmetry.align(data.class_weights(pivots, alpha), b)
+    sign = np.array([1.0, -1.0])[:, None, None]
+
+    # Softmax: exponentials of the scores, [score, lanes], and of the pivots' scores, [case, length, lanes].
+    E, B = exponentials(state, rows, lam)
+    keys = [dict(zip(row.others, E[row.scores], strict=True)) for row in rows]
+    at_pivot = jnp.stack([v[row.pivot] for row in rows])
+
+    # Outputs of the two classes of each length.
+    Z = jnp.stack([sum(key.values()) for key in keys]) + B
+    weighted = jnp.stack([sum(x * v[j] for j, x in key.items()) for key in keys])
+    T = (weighted + B * at_pivot) / Z
+
+    # Gradients of the loss by the outputs, over Z; F is that of the pivots, D and C those of the other keys.
+    G = sign * weights[:, 1:] / (Z * (1 + jnp.exp(sign * T)))
+    F = G * B
+    D = G[0] + G[1]
+    C = G[0] * T[0] + G[1] * T[1]
+
+    length_1 = weights[0, 0] / (1 + jnp.exp(v[0]))
+    length, position = entries(pivots)
+    share = np.where(length == position, 0.5, 0.25)[:, None]
+    return Packed(
+        v=v + (0.5 * eta) * read_out_rates(keys, rows, length_1, F[0] + F[1], D),
+        b=b + (0.5 * eta * k) * F * (at_pivot - T),
+        m=m + (eta * k * share) * score_rates(v, E, rows, D, C),
+    )
+
+
+def exponentials(
+    state: Packed, rows: list[Row], lam: ArrayLike
+) -> tuple[Float[Array, "score lanes"], Float[Array, "case row lanes"]]:
+    r"""$e^{m/\lambda}$ and $e^{b/\lambda}$, each length divided by its largest $e^{m/\lambda}$."""
+    m = state.m
+    scale = 1 / lam
+    largest = jnp.stack([reduce(jnp.maximum, list(m[row.scores])) for row in rows])
+    # Kept as an array of its own, or each score would look for the largest of its row again.
+    top = jax.lax.optimization_barrier(largest)
+    below_top = [m[row.scores] - top[i] for i, row in enumerate(rows)]
+    E = jnp.exp(jnp.concatenate(below_top) * scale)
+    B = jnp.exp(jnp.minimum((state.b - top) * scale, 300.0))
+    return E, B
+
+
+def read_out_rates(
+    keys: list[dict[int, Array]],
+    rows: list[Row],
+    length_1: Float[Array, " lanes"],
+    of_pivots: Float[Array, "row lanes"],
+    of_others: Float[Array, "row lanes"],
+) -> Float[Array, "position lanes"]:
+    """What each position gets from every length: from length 1, as a pivot, and as another key."""
+    parts: list[list[Array]] = [[] for _ in range(len(rows) + 1)]
+    parts[0].append(length_1)
+    for i, row in enumerate(rows):
+        parts[row.pivot].append(of_pivots[i])
+        for j, x in keys[i].items():
+            parts[j].append(x * of_others[i])
+    return jnp.stack([sum(terms) for terms in parts])
+
+
+def score_rates(
+    v: Float[Array, "position lanes"],
+    E: Float[Array, "score lanes"],
+    rows: list[Row],
+    D: Float[Array, "row lanes"],
+    C: Float[Array, "row lanes"],
+) -> Float[Array, "score lanes"]:
+    """$X - Y = E (D v - C)$ of every score."""
+    rates = []
+    for i, row in enumerate(rows):
+        end = len(row.others) + 1
+        v_of_others = jnp.concatenate([v[: row.pivot], v[row.pivot + 1 : end]])
+        rates.append(E[row.scores] * (D[i] * v_of_others - C[i]))
+    return jnp.concatenate(rates)

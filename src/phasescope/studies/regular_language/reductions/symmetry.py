@@ -72,7 +72,7 @@ def step(
 
 def velocity(state: State, pivots: Pivots, lam: ArrayLike, k: ArrayLike, *, alpha: ArrayLike | None = None) -> State:
     r"""$d\,\mathrm{state}/d\tau$: gradient flow in the coordinates of the reduction. `k=0` freezes the attention."""
-    v, _, _ = state
+    v = state.v
     to_lanes = _lifter(v.ndim - 1)
     E, B = _exponentials(state, pivots, lam)
     at_pivot = v[pivots - 1]
@@ -84,7 +84,8 @@ def velocity(state: State, pivots: Pivots, lam: ArrayLike, k: ArrayLike, *, alph
     F = G * B
 
     # X - Y = E (D v - C): the two softmaxes share every exponential but the pivot's.
-    D, C = G[0] + G[1], G[0] * T[0] + G[1] * T[1]
+    D = G[0] + G[1]
+    C = G[0] * T[0] + G[1] * T[1]
     is_pivot, _, share = _masks(pivots)
     read_out = jnp.where(to_lanes(is_pivot), (F[0] + F[1])[:, None], E * D[:, None])
     return State(
@@ -152,11 +153,6 @@ def W_norm(state: State) -> Float[Array, "*lanes"]:
     return jnp.sqrt(2 * jnp.sum(state.b**2, axis=(0, 1)) + M)
 
 
-def W_drift(state: State, reference: State) -> Float[Array, "*lanes"]:
-    r"""$\|W - W_{\rm reference}\|_F$."""
-    return W_norm(jax.tree.map(jnp.subtract, state, reference))
-
-
 def invariant(state: State) -> Float[Array, "length *lanes"]:
     r"""$p_L + q_L + 2 \sum_\ell m_{L\ell} + s_L$, which training keeps at 0."""
     return jnp.sum(state.b, axis=0) + 2 * jnp.sum(state.M, axis=1) - state.s
@@ -164,24 +160,30 @@ def invariant(state: State) -> Float[Array, "length *lanes"]:
 
 def to_full(state: State, pivots: Pivots) -> dict[str, Array]:
     """The parameters $u$, $W$ of the full model that the state stands for."""
-    N, lanes = len(pivots), state.v.shape[1:]
+    N = len(pivots)
+    lanes = state.v.shape[1:]
     to_lanes = _lifter(len(lanes))
     is_pivot, is_other, _ = _masks(pivots)
     M = jnp.where(to_lanes(is_other), state.M, 0.0)
     same = jnp.where(to_lanes(is_pivot), state.p[:, None], M)
     # The key E_L^{-w} never meets the query E_L^w: its score stays 0.
-    differ = jnp.where(to_lanes(is_pivot), state.q[:, None], jnp.where(to_lanes(np.eye(N, dtype=bool)), 0.0, M))
-    W = jnp.stack([jnp.stack([same, differ]), jnp.stack([differ, same])])  # [key token, query token, length, position]
+    off_diagonal = jnp.where(to_lanes(np.eye(N, dtype=bool)), 0.0, M)
+    differ = jnp.where(to_lanes(is_pivot), state.q[:, None], off_diagonal)
+    # [key token, query token, length, position]
+    W = jnp.stack([jnp.stack([same, differ]), jnp.stack([differ, same])])
     W = jnp.moveaxis(W, (3, 0, 2, 1), (0, 1, 2, 3))
     return {"u": jnp.repeat(state.v, 2, axis=0), "W": W.reshape(2 * N, 2 * N, *lanes)}
 
 
 def from_full(params: dict[str, Array], pivots: Pivots) -> State:
     """The state whose full parameters are nearest to these: each number is the mean over the entries it stands for."""
-    N, lanes = len(pivots), params["u"].shape[1:]
-    to_lanes, rows = _lifter(len(lanes)), np.arange(N)
+    N = len(pivots)
+    lanes = params["u"].shape[1:]
+    rows = np.arange(N)
+    to_lanes = _lifter(len(lanes))
     _, is_other, _ = _masks(pivots)
-    W = jnp.moveaxis(params["W"].reshape(N, 2, N, 2, *lanes), 2, 0)  # [length, position, key token, query token]
+    # [length, position, key token, query token]
+    W = jnp.moveaxis(params["W"].reshape(N, 2, N, 2, *lanes), 2, 0)
     same = (W[:, :, 0, 0] + W[:, :, 1, 1]) / 2
     differ = (W[:, :, 0, 1] + W[:, :, 1, 0]) / 2
     M = jnp.where(to_lanes(np.eye(N, dtype=bool)), same, (same + differ) / 2)
@@ -200,11 +202,14 @@ def _exponentials(state: State, pivots: Pivots, lam: ArrayLike):
     """
     to_lanes = _lifter(state.v.ndim - 1)
     _, is_other, _ = _masks(pivots)
-    scale, floor = 1 / lam, to_lanes(np.where(is_other, 0.0, -np.inf))
-    has_others = to_lanes(np.any(is_other, axis=1))  # length 1 has not: its one weight is 1, whatever the score
+    scale = 1 / lam
+    floor = to_lanes(np.where(is_other, 0.0, -np.inf))
+    # Length 1 has no other key: its one weight is 1, whatever the score.
+    has_others = to_lanes(np.any(is_other, axis=1))
     top = jnp.where(has_others, jnp.max(state.M + floor, axis=1), 0.0)
     E = jnp.exp((state.M - top[:, None]) * scale + floor)
-    return E, jnp.exp(jnp.where(has_others, jnp.minimum((state.b - top) * scale, 300.0), 0.0))
+    B = jnp.exp(jnp.where(has_others, jnp.minimum((state.b - top) * scale, 300.0), 0.0))
+    return E, B
 
 
 def _masks(pivots: Pivots):
@@ -216,9 +221,10 @@ def _masks(pivots: Pivots):
 
 
 def _lifter(lanes: int):
+    """Appends that many axes of size 1 to an array."""
     return lambda x: x.reshape(x.shape + (1,) * lanes)
 
 
-def align(x, like):
+def align(x: np.ndarray | Array, like: Array) -> np.ndarray | Array:
     """Append axes of size 1 until x broadcasts against trailing lanes."""
     return x.reshape(x.shape + (1,) * (like.ndim - x.ndim))

@@ -50,7 +50,9 @@ def test_loss_and_norms_are_those_of_the_full_model(pivots, train):
 
 
 def test_outputs_and_attention_are_those_of_every_string(pivots):
-    state, strings, batch = random_state(pivots), data.all_strings(len(pivots)), model.exhaustive(pivots)
+    state = random_state(pivots)
+    strings = data.all_strings(len(pivots))
+    batch = model.exhaustive(pivots)
     full = symmetry.to_full(state, pivots)
     case = (batch.labels < 0).astype(int)
     T = symmetry.outputs(state, pivots, 1.5)[case, strings.lengths - 1]
@@ -60,7 +62,9 @@ def test_outputs_and_attention_are_those_of_every_string(pivots):
 
 
 def test_accuracy_is_the_share_of_strings_called_right(pivots):
-    state, strings, batch = random_state(pivots, seed=3), data.all_strings(len(pivots)), model.exhaustive(pivots)
+    state = random_state(pivots, seed=3)
+    strings = data.all_strings(len(pivots))
+    batch = model.exhaustive(pivots)
     called = np.where(model.outputs(symmetry.to_full(state, pivots), batch, 1.5) > 0, 1, -1)
     shares = [np.mean((called == batch.labels)[strings.lengths == L]) for L in range(1, len(pivots) + 1)]
     T = symmetry.outputs(state, pivots, 1.5)
@@ -73,7 +77,9 @@ def test_at_zero_every_string_is_called_minus_one(even_pairs):
 
 
 def test_the_velocity_is_the_gradient_divided_by_the_multiplicities(pivots):
-    state, lam, k = random_state(pivots, seed=1), 1.7, 0.3
+    state = random_state(pivots, seed=1)
+    lam = 1.7
+    k = 0.3
     gradient = jax.grad(symmetry.loss)(state, pivots, lam)
     # u counts each v twice, W counts p, q and s twice and m four times; W moves at lam * k times its gradient.
     copies = np.where(np.eye(len(pivots)) > 0, 2, 4)
@@ -82,7 +88,9 @@ def test_the_velocity_is_the_gradient_divided_by_the_multiplicities(pivots):
 
 
 def test_the_velocity_is_the_gradient_of_the_full_model(pivots):
-    state, lam, alpha = random_state(pivots, seed=2), 2.0, np.linspace(0.0, 2.0, len(pivots))
+    state = random_state(pivots, seed=2)
+    lam = 2.0
+    alpha = np.linspace(0.0, 2.0, len(pivots))
     full = symmetry.to_full(state, pivots)
     gradient = jax.grad(model.loss)(full, model.exhaustive(pivots, alpha), lam)
     velocity = symmetry.to_full(symmetry.velocity(state, pivots, lam, 1 / lam, alpha=alpha), pivots)
@@ -114,7 +122,8 @@ def test_a_lane_equals_the_single_run(pivots, train):
 
 
 def test_measures_of_a_lane_equal_those_of_the_single_run(pivots):
-    block, lam = random_state(pivots, lanes=(2, 2)), jnp.array([[1.0, 2.0], [3.0, 4.0]])
+    block = random_state(pivots, lanes=(2, 2))
+    lam = jnp.array([[1.0, 2.0], [3.0, 4.0]])
     alpha = jnp.asarray(np.random.default_rng(0).uniform(size=(len(pivots), 2, 2)))
 
     def measures(state, lam, alpha):
