@@ -71,7 +71,7 @@ def same_sequences(
     import torch
 
     from phasescope.engine.precision import exact_numbers
-    from phasescope.studies.scan_and_snap import sampling
+    from phasescope.studies.scan_and_snap.training import sampling
 
     eager = loops()
     work = job("sampled", num_last=num_last, per_last=per_last, init=init, steps=steps, at=range(1, steps + 1))

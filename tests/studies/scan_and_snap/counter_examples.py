@@ -62,9 +62,13 @@ def bumped(name: str) -> Change:
 
 
 flat_in_ratio = every(
-    lambda ds: ds.assign(dt_entropy=0 * ds.dt_entropy + ds.dt_entropy.mean("ratio")), "flat in the ratio"
+    lambda ds: ds.assign(dt_entropy=0 * ds.dt_entropy + ds.dt_entropy.mean("ratio")),
+    "flat in the ratio",
 )
-flat_in_rate = every(lambda ds: ds.assign(dt_entropy=0 * ds.dt_entropy + ds.dt_entropy.mean("eta_Z")), "flat in eta_Z")
+flat_in_rate = every(
+    lambda ds: ds.assign(dt_entropy=0 * ds.dt_entropy + ds.dt_entropy.mean("eta_Z")),
+    "flat in eta_Z",
+)
 
 COUNTER_EXAMPLES: dict[str, list[Change]] = {
     "C1": [last(_half_sum, "all rows move"), flipped("by_hand"), scaled("automatic", 2.0), lost("by_hand")],

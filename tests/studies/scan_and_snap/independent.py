@@ -55,7 +55,12 @@ class Level:
             A, B, O, U, V = self.tables(y)
             a, b, o = f_d @ A + f_c @ U, f_d @ B + f_c @ U, f_d @ O + f_c @ V
         wrong = (K - 1) * np.exp(b - a) + (M - K) * np.exp(o - a)
-        return np.exp(b - a) / (1 + wrong), np.exp(o - a) / (1 + wrong), wrong / (1 + wrong), np.log1p(wrong)
+        return (
+            np.exp(b - a) / (1 + wrong),
+            np.exp(o - a) / (1 + wrong),
+            wrong / (1 + wrong),
+            np.log1p(wrong),
+        )
 
     def pull(self, y, f_d, f_c):
         """g on the class's own distinct tokens, on another class's, and on common ones."""
@@ -91,10 +96,16 @@ class Level:
         other, rest, mu, _ = self.predict(y, f_d, f_c)
         g_d, _, g_c = self.pull(y, f_d, f_c)
         mean = f_d @ g_d + f_c @ g_c
-        z = [self.eta_Z / K * f_d * (g_d - f_d * mean), q * self.eta_Z / K * f_c * (g_c - f_c * mean)]
+        z = [
+            self.eta_Z / K * f_d * (g_d - f_d * mean),
+            q * self.eta_Z / K * f_c * (g_c - f_c * mean),
+        ]
         i_1, i_2 = self.overlaps(rho) if self.name == "decoupled" else (1.0, 0.0)
         both = i_1 + (K - 1) * i_2
-        A, B = f_d * (i_1 * mu - (K - 1) * i_2 * other), f_d * (i_2 * (mu - (K - 2) * other) - i_1 * other)
+        A, B = (
+            f_d * (i_1 * mu - (K - 1) * i_2 * other),
+            f_d * (i_2 * (mu - (K - 2) * other) - i_1 * other),
+        )
         Y = [A, B, -f_d * rest * both, f_c * (M - K) * rest * both, -K * f_c * rest * both]
         return np.concatenate([*z, *(self.eta_Y / K * x for x in Y)])
 
@@ -130,7 +141,10 @@ class Level:
         own, away, g_c = self.pull(y, f_d, f_c)
         i_1, i_2 = self.overlaps(rho)
         onto = np.array([f_d @ own, f_d @ away]) + f_c @ g_c
-        iota, beta = i_1 * onto[0] + (K - 1) * i_2 * onto[1], -(i_2 * onto[0] + (i_1 + (K - 2) * i_2) * onto[1])
+        iota, beta = (
+            i_1 * onto[0] + (K - 1) * i_2 * onto[1],
+            -(i_2 * onto[0] + (i_1 + (K - 2) * i_2) * onto[1]),
+        )
         moving = f_c * (g_c - f_c * onto[0])
         present = -(K - 1) * beta * f_c * (1 - rho) * f_c
         lag = moving.sum() / present.sum() if present.any() else np.nan

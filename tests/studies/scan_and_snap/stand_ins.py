@@ -10,7 +10,7 @@ import xarray as xr
 from phasescope.claims.requests import Request, Runs, Sweeps
 from phasescope.studies.scan_and_snap import study
 from phasescope.studies.scan_and_snap.claims.experiments import LOG, RELEASED
-from phasescope.studies.scan_and_snap.measuring import derive
+from phasescope.studies.scan_and_snap.observables import derive
 from phasescope.verbs.evidence import Evidence
 
 from .independent import Level
@@ -52,9 +52,21 @@ def _flows(request: Runs | Sweeps, fixed: dict, axes: dict) -> xr.Dataset:
     lanes = []
     for values in itertools.product(*axes.values()):
         spec = study.specify(request.preset, **fixed, **dict(zip(axes, values, strict=True)))
-        p_d, p_c = np.linspace(spec.p_min, spec.p_max, spec.distinct), np.full(spec.common, spec.p_common)
+        p_d, p_c = (
+            np.linspace(spec.p_min, spec.p_max, spec.distinct),
+            np.full(spec.common, spec.p_common),
+        )
         sum_up = spec.K if spec.class_weight == "sum" else 1.0
-        level = Level(request.arm.__name__, p_d, p_c, spec.K, spec.M, spec.per_last, spec.rate_Y, spec.eta_Z * sum_up)
+        level = Level(
+            request.arm.__name__,
+            p_d,
+            p_c,
+            spec.K,
+            spec.M,
+            spec.per_last,
+            spec.rate_Y,
+            spec.eta_Z * sum_up,
+        )
         with np.errstate(all="ignore"):
             seen = [level.look(t, y) for t, y in zip(request.at, level.solve(request.at), strict=True)]
         variables = {k: (("time", *DIMS.get(k, ())), np.stack([s[k] for s in seen])) for k in seen[0]}
@@ -78,7 +90,8 @@ def _sampled(request: Runs | Sweeps, fixed: dict, axes: dict) -> xr.Dataset:
         z = np.stack([0 * ahead, ahead], axis=-1)[..., None, None] * np.ones((2, 1))
         coords = {"seq_length": list(axes["seq_length"]), "time": [0.0, 60.0], "class": [0, 1]}
         return _labelled(
-            xr.Dataset({"z_dt": (("seed", "seq_length", "time", "class", "distinct_token"), z)}, coords), request
+            xr.Dataset({"z_dt": (("seed", "seq_length", "time", "class", "distinct_token"), z)}, coords),
+            request,
         )
     if "eta_Y" in axes:
         return _labelled(_denser(axes, scatter), request)
@@ -107,9 +120,18 @@ def _denser(axes: dict, scatter: np.ndarray) -> xr.Dataset:
     top = three(0.0645, np.array([0.19, 0.103]) + scatter)
     values = {
         "c_dt": (("seed", "eta_Y", "time", "class", "distinct_token"), top[..., None]),
-        "ct_mass": (("seed", "eta_Y", "time", "class"), three(0.645, np.array([0.38, 0.542]) + scatter)),
-        "dt_entropy": (("seed", "eta_Y", "time", "class"), three(2.1513, np.array([1.93, 2.065]) + scatter)),
-        "batch_loss": (("seed", "eta_Y", "time"), three(3.526, np.array([2e-5, 9e-11]) * (1 + scatter))[..., 0]),
+        "ct_mass": (
+            ("seed", "eta_Y", "time", "class"),
+            three(0.645, np.array([0.38, 0.542]) + scatter),
+        ),
+        "dt_entropy": (
+            ("seed", "eta_Y", "time", "class"),
+            three(2.1513, np.array([1.93, 2.065]) + scatter),
+        ),
+        "batch_loss": (
+            ("seed", "eta_Y", "time"),
+            three(3.526, np.array([2e-5, 9e-11]) * (1 + scatter))[..., 0],
+        ),
     }
     values["dt_entropy"][1][:, :, 0] = 2.1513
     return xr.Dataset(values, {"eta_Y": list(axes["eta_Y"]), "time": [0.0, 99.0, 100.0]})

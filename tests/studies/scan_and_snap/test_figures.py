@@ -5,8 +5,7 @@ import pytest
 import xarray as xr
 
 from phasescope.studies.scan_and_snap import study
-from phasescope.studies.scan_and_snap.claims import claims
-from phasescope.studies.scan_and_snap.claims import requests as ask
+from phasescope.studies.scan_and_snap.claims import claims, evidence
 from phasescope.studies.scan_and_snap.claims.experiments import RELEASED
 from phasescope.studies.scan_and_snap.figures.panels import BLUE, ORANGE
 from phasescope.verbs.evidence import Evidence
@@ -41,12 +40,13 @@ def syn_small(times=range(101)) -> xr.Dataset:
 @pytest.fixture(scope="module")
 def get():
     """A request's dataset or its stand-in; each is made once for all tests."""
-    evidence, known = Evidence(study, kept()), {}
+    resolved = Evidence(study, kept())
+    known = {}
 
     def get(request):
         if request not in known:
-            single = request in (ask.figure_4, ask.figure_4_right)
-            known[request] = syn_small() if single else stand_in(request, evidence)
+            single = request in (evidence.figure_4, evidence.figure_4_right)
+            known[request] = syn_small() if single else stand_in(request, resolved)
         return known[request]
 
     return get
@@ -110,7 +110,7 @@ def test_figure_4_has_a_row_for_each_time_and_a_column_for_each_token(drawn):
 def test_figure_5_draws_the_favoured_token(get, drawn):
     line = drawn("figure_5").axes[0].lines[0]
     assert line.get_xdata()[-1] == 4
-    assert np.argmax(get(ask.figure_5).c_dt.isel({"class": 0, "time": -1, "eta_Z": 0}).values) == 3
+    assert np.argmax(get(evidence.figure_5).c_dt.isel({"class": 0, "time": -1, "eta_Z": 0}).values) == 3
 
 
 def test_figure_6_has_a_panel_for_each_number_of_classes_and_the_released_means(drawn):
@@ -124,7 +124,7 @@ def test_figure_6_has_a_panel_for_each_number_of_classes_and_the_released_means(
 
 def test_figure_6_draws_means_with_their_standard_errors(get, drawn):
     bars = drawn("figure_6").axes[0].containers[0]
-    entropy = get(ask.figure_6[2]).dt_entropy.isel({"time": -1, "class": 0}).sel(eta_Z=0.5)
+    entropy = get(evidence.figure_6[2]).dt_entropy.isel({"time": -1, "class": 0}).sel(eta_Z=0.5)
     ends = np.array([segment[:, 1] for segment in bars.lines[2][0].get_segments()])
     np.testing.assert_allclose(bars.lines[0].get_ydata(), entropy.mean("seed"))
     np.testing.assert_allclose(np.diff(ends)[:, 0] / 2, entropy.std("seed", ddof=1) / np.sqrt(10), rtol=1e-6)
@@ -170,6 +170,6 @@ def test_momentum_is_compared_at_equal_effective_rates(drawn):
 def test_figures_share_their_runs_with_the_claims():
     asked = {request for claim in claims for where in claim.regimes for request in where.evidence}
     assert {request for figure in study.figures for request in figure.evidence} - asked == {
-        ask.figure_4_right,
-        ask.one_memoryless,
+        evidence.figure_4_right,
+        evidence.one_memoryless,
     }

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 import phasescope as ps
-from phasescope.errors import SpecError
-from phasescope.plan.dynamics import State
-from phasescope.studies.scan_and_snap import sampling, study, training, updates
-from phasescope.studies.scan_and_snap.measuring import share
+from phasescope.studies.scan_and_snap import study, training
 from phasescope.studies.scan_and_snap.model import Weights
+from phasescope.studies.scan_and_snap.observables import share
 from phasescope.studies.scan_and_snap.spec import Spec
+from phasescope.studies.scan_and_snap.training import sampling, updates
 
 QUIET = {"store": False, "progress": False}
 
@@ -45,7 +44,7 @@ def test_sampled_steps_are_those_of_torch(optimiser):
         loss.backward()
         theirs.step()
     span = jnp.array(0), jnp.array(steps)
-    advance = jax.jit(lambda state: updates.minibatches(spec).advance(State(state), *span, key).params)
+    advance = jax.jit(lambda state: updates.minibatches(spec).advance(ps.State(state), *span, key).params)
     ours = advance(updates.begin(start, spec))
     np.testing.assert_allclose(ours.weights.Y, Y.detach().numpy(), atol=1e-12)
     np.testing.assert_allclose(ours.weights.Z, Z.detach().numpy(), atol=1e-12)
@@ -92,8 +91,26 @@ def test_runs_of_one_seed_share_their_batches_whatever_their_rates(num_last):
 
 
 def test_in_flow_only_the_ratio_of_rates_and_their_product_with_time_matter():
-    one = ps.run(study, "symmetric", optimiser="flow", eta_Y=1.0, eta_Z=0.3, horizon=400.0, at=[40.0, 400.0], **QUIET)
-    two = ps.run(study, "symmetric", optimiser="flow", eta_Y=4.0, eta_Z=1.2, horizon=400.0, at=[10.0, 100.0], **QUIET)
+    one = ps.run(
+        study,
+        "symmetric",
+        optimiser="flow",
+        eta_Y=1.0,
+        eta_Z=0.3,
+        horizon=400.0,
+        at=[40.0, 400.0],
+        **QUIET,
+    )
+    two = ps.run(
+        study,
+        "symmetric",
+        optimiser="flow",
+        eta_Y=4.0,
+        eta_Z=1.2,
+        horizon=400.0,
+        at=[10.0, 100.0],
+        **QUIET,
+    )
     np.testing.assert_allclose(one.z_dt, two.z_dt.assign_coords(time=one.time), rtol=1e-7)
 
 
@@ -110,7 +127,9 @@ def test_a_ratio_replaces_the_decoders_rate():
 def test_momentum_of_each_table_is_its_own():
     spec = Spec(momentum=0.5, momentum_Z=0.25, eta_Y=2.0, eta_Z=3.0)
     state = updates.Training(
-        Weights(np.ones((1, 1)), np.ones((1, 1))), Weights(np.array([[8.0]]), np.array([[4.0]])), 0.0
+        Weights(np.ones((1, 1)), np.ones((1, 1))),
+        Weights(np.array([[8.0]]), np.array([[4.0]])),
+        0.0,
     )
     moved = updates.update(state, Weights(np.array([[1.0]]), np.array([[-1.0]])), *updates.settings(Weights, spec))
     assert moved.moments == Weights(np.array([[5.0]]), np.array([[0.0]]))
@@ -128,7 +147,7 @@ def test_momentum_of_each_table_is_its_own():
     ],
 )
 def test_what_an_arm_cannot_do_is_an_error(arm, changes, words):
-    with pytest.raises(SpecError, match=words):
+    with pytest.raises(ps.SpecError, match=words):
         ps.run(study, arm, **changes, **QUIET)
 
 

@@ -19,7 +19,15 @@ def test_omega_is_scipys():
 @pytest.mark.parametrize("eta", [0.1, 2.0])
 def test_h_solves_its_equation_by_another_integrator(M, eta):
     s = np.geomspace(0.01, 1e4, 15)
-    path = solve_ivp(lambda s, x: M * eta / (M - 1 + np.exp(x)), (0, s[-1]), [0.0], "LSODA", s, rtol=1e-11, atol=1e-13)
+    path = solve_ivp(
+        lambda s, x: M * eta / (M - 1 + np.exp(x)),
+        (0, s[-1]),
+        [0.0],
+        "LSODA",
+        s,
+        rtol=1e-11,
+        atol=1e-13,
+    )
     np.testing.assert_allclose(cf.Mh(s, M, eta), path.y[0], rtol=1e-8, atol=1e-10)
 
 
@@ -31,7 +39,11 @@ def test_h_satisfies_the_implicit_equation_to_rounding_from_the_first_instant_on
 
 def test_nothing_overflows_at_any_vocabulary():
     sizes = np.array([2.0, 1e10, 1e100, 1e150])
-    for curve in (cf.h(1e6, sizes, 1.0), cf.gamma(1e6, 10.0, sizes, 1.0), cf.Gamma(1e6, 10.0, sizes, 1.0, 1.0)):
+    for curve in (
+        cf.h(1e6, sizes, 1.0),
+        cf.gamma(1e6, 10.0, sizes, 1.0),
+        cf.Gamma(1e6, 10.0, sizes, 1.0, 1.0),
+    ):
         assert bool(jnp.isfinite(curve).all())
 
 
@@ -39,7 +51,9 @@ def test_h_star_in_unit_steps_has_the_expected_digits():
     path = [float(M * cf.h_star_path(10, float(M), eta)[-1]) for eta in (0.5, 1.0, 2.0)]
     np.testing.assert_allclose(path, [4.9007, 7.9216, 9.4982], atol=5e-5)
     np.testing.assert_allclose(
-        [float(cf.Mh(10.0, float(M), e)) for e in (0.5, 1.0, 2.0)], [4.8749, 7.7310, 9.2808], atol=5e-5
+        [float(cf.Mh(10.0, float(M), e)) for e in (0.5, 1.0, 2.0)],
+        [4.8749, 7.7310, 9.2808],
+        atol=5e-5,
     )
     np.testing.assert_allclose(cf.h_star(10, float(M), 2.0) * M, path[2], rtol=1e-15)
     assert np.isnan(cf.h_star(2e6, float(M), 2.0))

@@ -3,11 +3,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from phasescope.errors import SpecError
-from phasescope.studies.scan_and_snap import data, model, sampling
+import phasescope as ps
+from phasescope.studies.scan_and_snap import data, model
 from phasescope.studies.scan_and_snap.data import Mixture
 from phasescope.studies.scan_and_snap.model import Weights
 from phasescope.studies.scan_and_snap.spec import Spec
+from phasescope.studies.scan_and_snap.training import sampling
 
 MEDIUM = Spec(num_last=2, per_last=2, common=3, distinct=4)
 
@@ -140,12 +141,12 @@ def test_uniform_start_fills_the_published_range():
 
 
 def test_probabilities_that_do_not_add_up_to_one_are_an_error():
-    with pytest.raises(SpecError, match=r"add up to 0\.9"):
+    with pytest.raises(ps.SpecError, match=r"add up to 0\.9"):
         data.mixture([[0.5, 0.4, 0.0], [0.5, 0.0, 0.5]], [0, 1])
 
 
 def test_a_class_without_distinct_tokens_is_an_error():
-    with pytest.raises(SpecError, match="class 0 has no distinct token"):
+    with pytest.raises(ps.SpecError, match="class 0 has no distinct token"):
         data.mixture([[1.0, 0.0], [0.5, 0.5]], [0, 1])
 
 
@@ -166,5 +167,5 @@ def test_a_checked_mixture_counts_its_outputs():
     ],
 )
 def test_impossible_numbers_are_errors(changes, words):
-    with pytest.raises(SpecError, match=words):
+    with pytest.raises(ps.SpecError, match=words):
         Spec(**changes)

@@ -6,15 +6,17 @@ from jax.flatten_util import ravel_pytree
 from scipy.integrate import solve_ivp
 
 import phasescope as ps
-from phasescope.studies.scan_and_snap import data, levels, reduction, study, training, updates
-from phasescope.studies.scan_and_snap.measuring import profile
+from phasescope.studies.scan_and_snap import data, study, training
+from phasescope.studies.scan_and_snap.reductions import class_symmetry, levels
+from phasescope.studies.scan_and_snap.reductions.class_symmetry import profile
 from phasescope.studies.scan_and_snap.spec import Spec
+from phasescope.studies.scan_and_snap.training import updates
 
 
 def step_symmetric(spec, steps):
     """The reduced state after some updates, by the arm's own step."""
     stage = training.symmetric(spec).stages[0]
-    state = updates.begin(reduction.zeros(spec.distinct, spec.common), spec)
+    state = updates.begin(class_symmetry.zeros(spec.distinct, spec.common), spec)
     step = lambda t, s: stage.dynamics.step(s, t, jax.random.key(0))
     return jax.jit(lambda s: jax.lax.fori_loop(0, steps, step, s))(state).weights
 
@@ -23,10 +25,25 @@ def step_symmetric(spec, steps):
 @pytest.mark.parametrize(("optimiser", "eta_Y", "eta_Z"), [("sgd", 1.0, 1.0), ("sgd", 10.0, 1.0), ("adam", 0.1, 0.1)])
 def test_the_reduction_is_the_full_model_to_rounding(train_full, sizes, optimiser, eta_Y, eta_Z):
     spec = Spec(
-        num_last=sizes[0], per_last=sizes[1], common=3, distinct=4, optimiser=optimiser, eta_Y=eta_Y, eta_Z=eta_Z
+        num_last=sizes[0],
+        per_last=sizes[1],
+        common=3,
+        distinct=4,
+        optimiser=optimiser,
+        eta_Y=eta_Y,
+        eta_Z=eta_Z,
     )
     mixture, C, D, K = data.syn(spec), spec.common, spec.distinct, spec.labels
-    full = train_full(jnp.asarray(mixture.P), mixture.last, jnp.arange(K), int(spec.M), 60, eta_Y, eta_Z, optimiser)
+    full = train_full(
+        jnp.asarray(mixture.P),
+        mixture.last,
+        jnp.arange(K),
+        int(spec.M),
+        60,
+        eta_Y,
+        eta_Z,
+        optimiser,
+    )
     small = step_symmetric(spec, 60)
     first = slice(C, C + D)
     for ours, theirs in (
@@ -40,13 +57,16 @@ def test_the_reduction_is_the_full_model_to_rounding(train_full, sizes, optimise
 
 def random_state(spec, seed=0):
     keys = iter(jax.random.split(jax.random.key(seed), 7))
-    return jax.tree.map(lambda x: jax.random.normal(next(keys), x.shape), reduction.zeros(spec.distinct, spec.common))
+    return jax.tree.map(
+        lambda x: jax.random.normal(next(keys), x.shape),
+        class_symmetry.zeros(spec.distinct, spec.common),
+    )
 
 
 def dense(state, spec):
     """F, Y (all columns), and the labels' columns first, of the full model that a state stands for."""
     K, C, D, M = spec.labels, spec.common, spec.distinct, int(spec.M)
-    f = reduction.direction(state.z_d, state.z_c, profile(spec))
+    f = class_symmetry.direction(state.z_d, state.z_c, profile(spec))
     F = np.zeros((C + K * D, K))
     Y = np.zeros((C + K * D, M))
     Y[:C, :K], Y[:C, K:] = np.asarray(state.U)[:, None], np.asarray(state.V)[:, None]
@@ -68,7 +88,7 @@ def test_decoupled_gradient_is_the_matrix_form():
     state = random_state(SMALL)
     F, _, R = dense(state, SMALL)
     wanted = F @ np.linalg.inv(F.T @ F) @ R / SMALL.labels
-    found = jax.jit(reduction.decoupled)(state, profile(SMALL))
+    found = jax.jit(class_symmetry.decoupled)(state, profile(SMALL))
     C, D, K = SMALL.common, SMALL.distinct, SMALL.labels
     for ours, theirs in (
         (found.A, wanted[C : C + D, 0]), (found.B, wanted[C : C + D, 1]), (found.O, wanted[C : C + D, K]),
@@ -81,7 +101,7 @@ def test_coefficients_are_least_squares_on_the_directions():
     state = random_state(SMALL, 1)
     F, Y, R = dense(state, SMALL)
     a = np.linalg.lstsq(F, Y @ R[0], rcond=None)[0]
-    own, other = jax.jit(reduction.coefficients)(state, profile(SMALL))
+    own, other = jax.jit(class_symmetry.coefficients)(state, profile(SMALL))
     np.testing.assert_allclose(own, a[0], rtol=1e-12)
     np.testing.assert_allclose(other, a[1], rtol=1e-12)
 
@@ -94,7 +114,9 @@ def test_lag_is_the_ratio_of_the_true_velocity_to_that_of_the_projected_pull():
     shadow = F @ np.linalg.lstsq(F, g, rcond=None)[0]
     velocity = lambda g: (f * (g - f * (f @ g)))[:C].sum()
     np.testing.assert_allclose(
-        jax.jit(reduction.lag)(state, profile(SMALL)), velocity(g) / velocity(shadow), rtol=1e-11
+        jax.jit(class_symmetry.lag)(state, profile(SMALL)),
+        velocity(g) / velocity(shadow),
+        rtol=1e-11,
     )
 
 
@@ -134,7 +156,12 @@ def solved_by_scipy(velocity, start, t):
     flat, shape = ravel_pytree(start)
     rate = jax.jit(lambda s, y: ravel_pytree(velocity(shape(y)))[0] * jnp.exp(s))
     out = solve_ivp(
-        lambda s, y: np.asarray(rate(s, y)), (0, np.log1p(t)), np.asarray(flat), "LSODA", rtol=1e-11, atol=1e-13
+        lambda s, y: np.asarray(rate(s, y)),
+        (0, np.log1p(t)),
+        np.asarray(flat),
+        "LSODA",
+        rtol=1e-11,
+        atol=1e-13,
     )
     return shape(jnp.array(out.y[:, -1]))
 
@@ -142,13 +169,19 @@ def solved_by_scipy(velocity, start, t):
 @pytest.mark.parametrize("arm", ["symmetric", "decoupled", "theory", "memoryless"])
 def test_flows_agree_with_scipy(arm):
     spec = Spec(common=2, distinct=3, eta_Z=0.7, optimiser="flow", horizon=2000.0)
-    p, rates = profile(spec), reduction.by_table(1.0, 0.7)
+    p, rates = profile(spec), class_symmetry.by_table(1.0, 0.7)
     scale = lambda g: jax.tree.map(jnp.multiply, g, rates)
     velocity, start = {
-        "symmetric": (lambda s: scale(reduction.gradient(s, p)), reduction.zeros(3, 2)),
-        "decoupled": (lambda s: scale(reduction.decoupled(s, p)), reduction.zeros(3, 2)),
-        "theory": (lambda s: levels.theory_velocity(s, p, 1.0, 0.7, 0.5)[0], levels.closed_zeros(3, 2)),
-        "memoryless": (lambda s: levels.memoryless_velocity(s, p, 1.0, 0.7), levels.memoryless_zeros(3, 2)),
+        "symmetric": (lambda s: scale(class_symmetry.gradient(s, p)), class_symmetry.zeros(3, 2)),
+        "decoupled": (lambda s: scale(class_symmetry.decoupled(s, p)), class_symmetry.zeros(3, 2)),
+        "theory": (
+            lambda s: levels.theory_velocity(s, p, 1.0, 0.7, 0.5)[0],
+            levels.closed_zeros(3, 2),
+        ),
+        "memoryless": (
+            lambda s: levels.memoryless_velocity(s, p, 1.0, 0.7),
+            levels.memoryless_zeros(3, 2),
+        ),
     }[arm]
     wanted = solved_by_scipy(velocity, start, 2000.0)
     numbers = {"common": 2, "distinct": 3, "eta_Z": 0.7, "horizon": 2000.0}
@@ -160,19 +193,25 @@ def test_flows_agree_with_scipy(arm):
 
 
 def test_nothing_overflows_at_any_size():
-    huge = reduction.Profile(jnp.zeros(2), jnp.zeros(1), 1e12, 1e300, 1.0)
-    found = reduction.gradient(reduction.zeros(2, 1), huge)
+    huge = class_symmetry.Profile(jnp.zeros(2), jnp.zeros(1), 1e12, 1e300, 1.0)
+    found = class_symmetry.gradient(class_symmetry.zeros(2, 1), huge)
     assert all(bool(jnp.isfinite(x).all()) for x in found)
-    p = reduction.predict(jnp.array(900.0), jnp.array(-900.0), jnp.array(0.0), huge)
+    p = class_symmetry.predict(jnp.array(900.0), jnp.array(-900.0), jnp.array(0.0), huge)
     np.testing.assert_allclose(p.mu, np.exp(300 * np.log(10) - 900), rtol=1e-11)
 
 
 def test_one_class_and_as_many_classes_as_outputs_are_within_range():
-    alone = reduction.predict(
-        jnp.array(1.0), jnp.array(5.0), jnp.array(0.0), reduction.Profile(*[jnp.zeros(1)] * 2, 1.0, 3.0, 1.0)
+    alone = class_symmetry.predict(
+        jnp.array(1.0),
+        jnp.array(5.0),
+        jnp.array(0.0),
+        class_symmetry.Profile(*[jnp.zeros(1)] * 2, 1.0, 3.0, 1.0),
     )
     np.testing.assert_allclose(alone.mu, 2 / (2 + np.e), rtol=1e-14)
-    only = reduction.predict(
-        jnp.array(1.0), jnp.array(0.0), jnp.array(9.0), reduction.Profile(*[jnp.zeros(1)] * 2, 3.0, 3.0, 1.0)
+    only = class_symmetry.predict(
+        jnp.array(1.0),
+        jnp.array(0.0),
+        jnp.array(9.0),
+        class_symmetry.Profile(*[jnp.zeros(1)] * 2, 3.0, 3.0, 1.0),
     )
     np.testing.assert_allclose(only.mu, 2 / (2 + np.e), rtol=1e-14)

@@ -2,11 +2,10 @@
 
 import phasescope as ps
 
+from . import theory, training
 from .claims import claims
 from .figures import figures
 from .spec import default, presets
-from .theory import closed_form, decoupled, memoryless, theory
-from .training import population, sampled, symmetric
 
 study = ps.Study(
     "scan_and_snap",
@@ -16,7 +15,15 @@ study = ps.Study(
         "in 1-layer Transformer (NeurIPS 2023)"
     ),
     presets=presets,
-    arms=(sampled, population, symmetric, decoupled, theory, memoryless, closed_form),
+    arms=(
+        training.sampled,
+        training.population,
+        training.symmetric,
+        theory.decoupled,
+        theory.theory,
+        theory.memoryless,
+        theory.closed_form,
+    ),
     claims=claims,
     figures=figures,
 )

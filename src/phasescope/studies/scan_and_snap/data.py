@@ -13,7 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from ...errors import SpecError
+import phasescope as ps
+
 from .spec import Spec
 
 SUM = 1e-9  # how far the probabilities of a class may add up to something else than one
@@ -31,21 +32,21 @@ def mixture(P: Any, last: Any, outputs: int | None = None) -> Mixture:
     """Data given as tables, checked. By default the outputs are context tokens, last tokens and labels."""
     P, last = np.asarray(P, float), np.asarray(last, int)
     if P.ndim != 2 or last.shape != P.shape[:1]:
-        raise SpecError(f"P has one row and `last` one entry for each class, got shapes {P.shape} and {last.shape}.")
+        raise ps.SpecError(f"P has one row and `last` one entry for each class, got shapes {P.shape} and {last.shape}.")
     if (P < 0).any() or (abs(P.sum(1) - 1) > SUM).any():
         worst = int(np.argmax(np.where((P < 0).any(1), np.inf, abs(P.sum(1) - 1))))
-        raise SpecError(
+        raise ps.SpecError(
             f"the context probabilities of a class must not be negative and must add up to one; "
             f"those of class {worst} add up to {P[worst].sum():.6g}: divide by the sum."
         )
     if set(last) != set(range(last.max() + 1)):
-        raise SpecError(f"last tokens are counted from 0 without gaps, got {sorted(set(last.tolist()))}.")
+        raise ps.SpecError(f"last tokens are counted from 0 without gaps, got {sorted(set(last.tolist()))}.")
     lonely = ~(is_distinct(P) & (P > 0)).any(1)
     if lonely.any():
-        raise SpecError(f"class {int(np.argmax(lonely))} has no distinct token: nothing tells it from the others.")
+        raise ps.SpecError(f"class {int(np.argmax(lonely))} has no distinct token: nothing tells it from the others.")
     M = P.shape[1] + int(last.max()) + 1 + len(P) if outputs is None else outputs
     if len(P) > M:
-        raise SpecError(f"there are more classes than outputs (K > M): {len(P)} classes, {M} outputs.")
+        raise ps.SpecError(f"there are more classes than outputs (K > M): {len(P)} classes, {M} outputs.")
     return Mixture(P, last, M)
 
 

@@ -9,12 +9,16 @@ import numpy as np
 import xarray as xr
 
 import phasescope as ps
-from phasescope.engine.precision import exact_numbers
 
 from . import closed_forms
 from .spec import Spec
 
-FLOWS = ("decoupled", "theory", "memoryless", "closed_form")  # `symmetric` and `population` flow if asked to
+FLOWS = (
+    "decoupled",
+    "theory",
+    "memoryless",
+    "closed_form",
+)  # `symmetric` and `population` flow if asked to
 
 
 spec_of = Spec.of
@@ -92,5 +96,26 @@ def late(ds: xr.Dataset, units: float = 1e3) -> xr.Dataset:
 
 def on(time: xr.DataArray, form: Callable[..., Any], *numbers: Any) -> xr.DataArray:
     """A closed form of time, at these times."""
-    with exact_numbers():
+    with ps.exact_numbers():
         return time.copy(data=np.asarray(form(time.values, *map(float, numbers)))).rename(form.__name__)
+
+
+def force_ratio(run: xr.Dataset) -> xr.DataArray:
+    """beta / iota: how much of the pull is discriminative."""
+    run = run.isel(time=slice(1, None))
+    return (run.beta / run.iota).isel({"class": 0, "other_class": 0}, drop=True)
+
+
+def drop(run):
+    """-z of the first common token."""
+    return -run.z_ct.isel(last=0, common_token=0, drop=True)
+
+
+def entropy_of(sweep: xr.Dataset) -> xr.DataArray:
+    """Mean over classes of the entropy among distinct tokens, at the end."""
+    return sweep.dt_entropy.isel(time=-1).mean("class", skipna=False)
+
+
+def over_seeds(x: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
+    """Mean and standard error."""
+    return x.mean("seed", skipna=False), x.std("seed", ddof=1, skipna=False) / np.sqrt(x.sizes["seed"])

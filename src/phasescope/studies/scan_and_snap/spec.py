@@ -7,8 +7,6 @@ from typing import Any
 
 import phasescope as ps
 
-from ...errors import SpecError
-
 
 class Spec(ps.Spec):
     """Defaults are Syn-Small of the paper's Figure 4, left: two classes, 34 tokens, 100 updates with momentum."""
@@ -23,40 +21,56 @@ class Spec(ps.Spec):
     eta_Y: float = ps.field(1.0, symbol=r"\eta_Y", doc="step size of the decoder", above=0)
     eta_Z: float = ps.field(1.0, symbol=r"\eta_Z", doc="step size of the attention", at_least=0)
     ratio: float | None = ps.field(
-        None, symbol=r"\eta_Y/\eta_Z", doc="where given, the decoder's step size is this times eta_Z", above=0
+        None,
+        symbol=r"\eta_Y/\eta_Z",
+        doc="where given, the decoder's step size is this times eta_Z",
+        above=0,
     )
     momentum: float = ps.field(0.9, symbol=r"\mu", doc="heavy-ball momentum of sgd", at_least=0, at_most=1)
     momentum_Z: float | None = ps.field(
-        None, symbol=r"\mu_Z", doc="momentum of the attention; by default that of the decoder", at_least=0, at_most=1
+        None,
+        symbol=r"\mu_Z",
+        doc="momentum of the attention; by default that of the decoder",
+        at_least=0,
+        at_most=1,
     )
     optimiser: str = ps.field(
-        "sgd", choices=("sgd", "adam", "flow"), doc="flow: the limit of small steps (population and symmetric arms)"
+        "sgd",
+        choices=("sgd", "adam", "flow"),
+        doc="flow: the limit of small steps (population and symmetric arms)",
     )
     init: str = ps.field("zero", choices=("zero", "uniform"), doc="uniform: within 1/sqrt(M) of zero")
     batch: int = ps.field(128, symbol="B", doc="sequences in a mini-batch", at_least=1)
     seq_length: int = ps.field(128, symbol="T", doc="length of a sequence, query included", at_least=2)
     precision: str = ps.field(
-        "float64", choices=("float64", "float32"), doc="sampled: numbers in which mini-batches are computed"
+        "float64",
+        choices=("float64", "float32"),
+        doc="sampled: numbers in which mini-batches are computed",
     )
     steps: int = ps.field(100, doc="updates", at_least=1, traced=True)
     horizon: float | None = ps.field(None, symbol="t", doc="end of flow arms; by default `steps`", above=0)
     classes: float | None = ps.field(
-        None, symbol="K", doc="classes, where only their number matters; by default num_last * per_last", at_least=1
+        None,
+        symbol="K",
+        doc="classes, where only their number matters; by default num_last * per_last",
+        at_least=1,
     )
     vocabulary: float | None = ps.field(
         None, symbol="M", doc="outputs; by default all context, last and label tokens", at_least=2
     )
     rho_0: float = ps.field(1.0, symbol=r"\rho_0", doc="closed_form: norm of exp(z) P at the start", above=0)
     class_weight: str = ps.field(
-        "mean", choices=("mean", "sum"), doc="theory, closed_form: whether updates of the attention are averaged"
+        "mean",
+        choices=("mean", "sum"),
+        doc="theory, closed_form: whether updates of the attention are averaged",
     )
 
     def __check_init__(self) -> None:
         K, M = self.classes, self.vocabulary
         if isinstance(K, float) and isinstance(M, float) and K > M:
-            raise SpecError(f"there are more classes than outputs (K > M): classes={K:g}, vocabulary={M:g}.")
+            raise ps.SpecError(f"there are more classes than outputs (K > M): classes={K:g}, vocabulary={M:g}.")
         if isinstance(M, float) and K is None and self.num_last * self.per_last > M:
-            raise SpecError(
+            raise ps.SpecError(
                 f"there are more classes than outputs (K > M): {self.num_last} * {self.per_last} classes, "
                 f"vocabulary={M:g}; raise vocabulary or leave it out."
             )
@@ -123,6 +137,12 @@ presets = {
     "figure_8": Spec(classes=1, vocabulary=1000, eta_Y=1.0, horizon=60.0),
     "figure_9": Spec(classes=10, vocabulary=1000, eta_Y=2.0, eta_Z=1.0, class_weight="sum", horizon=1000.0),
     "single_common": Spec(
-        classes=10, vocabulary=1000, common=1, distinct=20, p_common=SINGLE_COMMON, optimiser="flow", horizon=1.4e5
+        classes=10,
+        vocabulary=1000,
+        common=1,
+        distinct=20,
+        p_common=SINGLE_COMMON,
+        optimiser="flow",
+        horizon=1.4e5,
     ),
 }

@@ -10,21 +10,28 @@ from jaxtyping import Array, Float
 
 import phasescope as ps
 
-from . import closed_forms, levels, reduction
-from .measuring import derive, measure_memoryless, measure_symmetric, measure_theory, profile, share
-from .observables import observed
+from . import closed_forms
+from .observables import (
+    derive,
+    measure_memoryless,
+    measure_symmetric,
+    measure_theory,
+    observed,
+    share,
+)
+from .reductions import class_symmetry, levels
 from .spec import FLOW, RATES, SIZES, Spec
-from .training import flow_times, follow
+from .training.flows import flow_times, follow
 
 
 @ps.arm(reads=FLOW)
 def decoupled(spec: Spec) -> ps.Plan:
     """L1: gradient flow in which the decoder's classes do not feel each other, as the theorems assume."""
-    data = profile(spec)
-    rates = reduction.by_table(spec.rate_Y, spec.eta_Z)
-    velocity = lambda state: jax.tree.map(lambda g, eta: eta * g, reduction.decoupled(state, data), rates)
+    data = class_symmetry.profile(spec)
+    rates = class_symmetry.by_table(spec.rate_Y, spec.eta_Z)
+    velocity = lambda state: jax.tree.map(lambda g, eta: eta * g, class_symmetry.decoupled(state, data), rates)
     return ps.Plan(
-        init=lambda key: reduction.zeros(spec.distinct, spec.common),
+        init=lambda key: class_symmetry.zeros(spec.distinct, spec.common),
         stages=(follow(velocity, spec),),
         measure=lambda state: measure_symmetric(state, spec),
         derive=derive,
@@ -34,7 +41,7 @@ def decoupled(spec: Spec) -> ps.Plan:
 @ps.arm(reads=(*FLOW, "class_weight"))
 def theory(spec: Spec) -> ps.Plan:
     """L2: the theorems' equation of the attention alone, driven by the closed clock gamma(t)."""
-    data = profile(spec)
+    data = class_symmetry.profile(spec)
     velocity = lambda state: levels.theory_velocity(state, data, spec.rate_Y, spec.eta_Z, share(spec))[0]
     return ps.Plan(
         init=lambda key: levels.closed_zeros(spec.distinct, spec.common),
@@ -47,7 +54,7 @@ def theory(spec: Spec) -> ps.Plan:
 @ps.arm(reads=FLOW)
 def memoryless(spec: Spec) -> ps.Plan:
     """The control: true gradient flow, but the decoder forgets how attention looked when it learnt."""
-    data = profile(spec)
+    data = class_symmetry.profile(spec)
     return ps.Plan(
         init=lambda key: levels.memoryless_zeros(spec.distinct, spec.common),
         stages=(follow(lambda state: levels.memoryless_velocity(state, data, spec.rate_Y, spec.eta_Z), spec),),
@@ -73,15 +80,22 @@ def closed_form(spec: Spec) -> ps.Plan:
 
     def at(t: Array) -> Curves:
         return Curves(
-            h=closed_forms.h(t / K, M, Y), h_star=closed_forms.h_star(jnp.floor(t / K), M, Y),
-            gamma=closed_forms.gamma(t, K, M, Y), Gamma=closed_forms.Gamma(t, K, M, Y, Z),
+            h=closed_forms.h(t / K, M, Y),
+            h_star=closed_forms.h_star(jnp.floor(t / K), M, Y),
+            gamma=closed_forms.gamma(t, K, M, Y),
+            Gamma=closed_forms.Gamma(t, K, M, Y, Z),
             B_n=closed_forms.B_n(t, K, M, Y, Z, spec.rho_0, share(spec)),
-        )  # fmt: skip
+        )
 
     return ps.Plan(
         init=lambda key: at(jnp.zeros(())),
         stages=(ps.Stage("closed form", ps.formula(at), flow_times(spec)),),
         measure=lambda c: observed(
-            h=c.h, h_star=c.h_star, gamma=c.gamma, Gamma=c.Gamma, B_n=c.B_n, chi_closed=jnp.exp(2 * c.B_n)
+            h=c.h,
+            h_star=c.h_star,
+            gamma=c.gamma,
+            Gamma=c.Gamma,
+            B_n=c.B_n,
+            chi_closed=jnp.exp(2 * c.B_n),
         ),
     )

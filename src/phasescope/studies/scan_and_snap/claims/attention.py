@@ -5,28 +5,27 @@ from __future__ import annotations
 import numpy as np
 
 import phasescope as ps
-from phasescope import Outcome, beyond, claim, published, theory
 
 from ..phases import late, moving, ran_to_the_end, top_logit
-from . import requests as ask
-from .tables import mixtures as tables
+from . import evidence, tables
 
 _random = {"sets": 60, "classes": 4, "distinct": 2, "eta_Z": 0.1, "steps": 400}
-_mixtures = ps.tables(tables.random_mixtures, common=5, shape=0.5, **_random)
-_single = ps.tables(tables.random_mixtures, common=1, shape=0.5, **_random)
-_alike = ps.tables(tables.random_mixtures, common=5, shape=None, **_random)
+_mixtures = ps.tables(tables.mixtures.random_mixtures, common=5, shape=0.5, **_random)
+_single = ps.tables(tables.mixtures.random_mixtures, common=1, shape=0.5, **_random)
+_alike = ps.tables(tables.mixtures.random_mixtures, common=5, shape=None, **_random)
 
 
-@claim(
+@ps.claim(
     "Theorem 2 (a)",
-    theory(ask.one, ask.one_theory, _mixtures),
-    published(ask.small, ask.small_theory),
-    beyond(
-        ask.figure_5_later, expect=Outcome.FAILS,
+    ps.theory(evidence.one, evidence.one_theory, _mixtures),
+    ps.published(evidence.small, evidence.small_theory),
+    ps.beyond(
+        evidence.figure_5_later,
+        expect=ps.Outcome.FAILS,
         because="Adam at rate 0.1 takes logits away from the frequent distinct tokens: down to -0.3 after 100 updates",
     ),
     id="C16",
-)  # fmt: skip
+)
 def distinct_tokens_gain_attention(*evidence):
     """Every distinct token's logit is above its start: at every record of a run, at the end of training on each of 60
     random mixtures."""
@@ -34,7 +33,8 @@ def distinct_tokens_gain_attention(*evidence):
     def judge(found):
         logits = moving(found).z_dt
         return ps.positive(
-            logits.isel(time=slice(1, None)) if "time" in logits.dims else logits, "z of distinct tokens"
+            logits.isel(time=slice(1, None)) if "time" in logits.dims else logits,
+            "z of distinct tokens",
         )
 
     runs = [found for found in evidence if "time" in found.dims]
@@ -46,7 +46,7 @@ def distinct_tokens_gain_attention(*evidence):
     )
 
 
-@claim("Theorem 2 (b)", theory(_single), published(ask.one), id="C17")
+@ps.claim("Theorem 2 (b)", ps.theory(_single), ps.published(evidence.one), id="C17")
 def a_single_common_token_loses_attention(found):
     """If there is one common token, its logit falls below its start: in 60 random mixtures of four classes whose
     frequencies of it differ, and at every record of the symmetric flow."""
@@ -55,16 +55,17 @@ def a_single_common_token_loses_attention(found):
     return ps.negative(later, "z of the common token") & ps.at_least(logits.std(), 1e-6, "its spread")
 
 
-@claim(
+@ps.claim(
     "Corollary 2",
-    theory(_alike),
-    published(ask.small, ask.small_theory),
-    beyond(
-        _mixtures, expect=Outcome.FAILS,
+    ps.theory(_alike),
+    ps.published(evidence.small, evidence.small_theory),
+    ps.beyond(
+        _mixtures,
+        expect=ps.Outcome.FAILS,
         because="with different frequencies in different classes, 11% of the common tokens' logits grow",
     ),
     id="C18",
-)  # fmt: skip
+)
 def alike_common_tokens_lose_attention(*evidence):
     """Several common tokens, each as frequent in every class as the others, all lose attention."""
     found = [moving(ds).z_ct for ds in evidence]
@@ -72,7 +73,7 @@ def alike_common_tokens_lose_attention(*evidence):
     return ps.all_of(ps.negative(z, "z of common tokens") & ps.at_least(z.std(), 1e-6, "their spread") for z in later)
 
 
-@claim("Corollary 2 (ours): its boundary", beyond(_mixtures), id="C18-share")
+@ps.claim("Corollary 2 (ours): its boundary", ps.beyond(_mixtures), id="C18-share")
 def some_common_tokens_gain_attention(table):
     """With Gamma(1/2) frequencies of five common tokens and two distinct tokens with Gamma(1) ones in four classes, 9% to
     13% of the common logits grow, and none of the distinct ones falls. Other mixtures have other shares: 2% to 21%."""
@@ -84,10 +85,10 @@ def some_common_tokens_gain_attention(table):
 _BEHIND = "memory: rare distinct tokens fall behind less than the law says, by up to 0.26%, 12%, 59%, 64%"
 
 
-@claim(
+@ps.claim(
     "Theorem 3, Eq 11",
-    theory(ask.one_theory, ask.small_theory),
-    published(ask.small, expect=Outcome.FAILS, because=_BEHIND),
+    ps.theory(evidence.one_theory, evidence.small_theory),
+    ps.published(evidence.small, expect=ps.Outcome.FAILS, because=_BEHIND),
     id="C19",
 )
 def gains_follow_one_growth_factor(*runs):
@@ -104,7 +105,7 @@ def gains_follow_one_growth_factor(*runs):
     return ps.all_of(map(judge, runs)) & ran_to_the_end(*runs)
 
 
-@claim("Theorem 3, Eq 11 (ours)", published(ask.small), id="C19-sign")
+@ps.claim("Theorem 3, Eq 11 (ours)", ps.published(evidence.small), id="C19-sign")
 def rare_tokens_fall_behind_less_than_predicted(run):
     """In training the gain of the top token over the others is below the law: by at most 0.26%, 11.9%, 58.5%, 64.0%
     at 100 units of time for eta_Z / eta_Y = 0.01, 0.1, 1, 10 (Syn-Small)."""
@@ -116,25 +117,33 @@ def rare_tokens_fall_behind_less_than_predicted(run):
     )
 
 
-@claim("Theorem 3, monotone", theory(ask.one_theory, ask.small_theory), published(ask.small), id="C20")
+@ps.claim(
+    "Theorem 3, monotone",
+    ps.theory(evidence.one_theory, evidence.small_theory),
+    ps.published(evidence.small),
+    id="C20",
+)
 def the_top_token_gains_all_the_time(*runs):
     """z_l0 and f_l0 increase from record to record, up to 100 units of time."""
 
     def judge(run):
-        early = moving(run).sel(time=slice(0, 100 * ask.UNIT_SMALL))
+        early = moving(run).sel(time=slice(0, 100 * evidence.UNIT_SMALL))
         share = early.f_dt.isel({"class": 0, "distinct_token": -1}, drop=True)
         return ps.increasing(top_logit(early), "z_l0") & ps.increasing(share, "f_l0")
 
     return ps.all_of(map(judge, runs)) & ran_to_the_end(*runs)
 
 
-@claim("Theorem 3, Eq 12", theory(ask.one_theory, ask.small_theory), id="C21")
+@ps.claim("Theorem 3, Eq 12", ps.theory(evidence.one_theory, evidence.small_theory), id="C21")
 def the_growth_factor_lies_between_its_bounds(*runs):
     """exp(2 f_l0(0)^2 B) <= chi_l0 <= exp(2 B) with B = (eta_Z / K) int xi by quadrature, at all times."""
 
     def judge(run):
         run = moving(run)
-        z, share = top_logit(run), run.f_dt.isel({"class": 0, "distinct_token": -1, "time": 0}, drop=True)
+        z, share = (
+            top_logit(run),
+            run.f_dt.isel({"class": 0, "distinct_token": -1, "time": 0}, drop=True),
+        )
         later = run.B_n > 1e-6  # before, the lower bound is an equality up to rounding
         between = ps.within(2 * z, 2 * share**2 * run.B_n, 2 * run.B_n, "ln chi_l0", where=later)
         return between & ps.increasing(run.B_n, "B")
@@ -142,7 +151,7 @@ def the_growth_factor_lies_between_its_bounds(*runs):
     return ps.all_of(map(judge, runs)) & ran_to_the_end(*runs)
 
 
-@claim("Theorem 3, Eq 12 (ours)", theory(ask.small_theory), id="C21-wide")
+@ps.claim("Theorem 3, Eq 12 (ours)", ps.theory(evidence.small_theory), id="C21-wide")
 def the_bounds_are_wide(run):
     """In Syn-Small at 100 units of time and equal rates: 2.98 <= chi = 30.5 <= 3.7e6."""
     at = late(run.sel(eta_Z=1.0), 100.0)
@@ -153,3 +162,16 @@ def the_bounds_are_wide(run):
         & ps.agree(np.exp(2 * top_logit(at)), 30.53, rtol=1e-3, what="chi_l0")
         & ps.agree(high, 3.73e6, rtol=1e-3, what="upper bound")
     )
+
+
+claims = (
+    distinct_tokens_gain_attention,
+    a_single_common_token_loses_attention,
+    alike_common_tokens_lose_attention,
+    some_common_tokens_gain_attention,
+    gains_follow_one_growth_factor,
+    rare_tokens_fall_behind_less_than_predicted,
+    the_top_token_gains_all_the_time,
+    the_growth_factor_lies_between_its_bounds,
+    the_bounds_are_wide,
+)

@@ -1,4 +1,4 @@
-"""The decoder's clock: how fast one class is learned, and the speed that it lends to the attention (Lemmas 5 to
+"""The decoder's clock: how fast one class is learned, and the speed that it lends to the attention (Lemmas 6 to
 12)."""
 
 from __future__ import annotations
@@ -6,29 +6,13 @@ from __future__ import annotations
 import numpy as np
 
 import phasescope as ps
-from phasescope import Outcome, claim, published, theory
 
 from .. import closed_forms
 from ..phases import classes_of, linear_end, outputs_of, ran_to_the_end, snap_time, spec_of
-from . import requests as ask
-from .tables import decoder as tables
-
-EXACT = 1e-12
+from . import evidence, tables
 
 
-@claim("Lemma 5", theory(ps.tables(tables.softmax_steps, outputs=40, eta_Y=1.0, steps=300)), id="C5")
-def one_class_moves_along_one_direction(table):
-    """Decoupled, w_n(s) = (M-1) h*(s) zeta_n and r_n = (M-1) zeta_n / (M-1 + exp(M h*(s-1))), for steps of any
-    size."""
-    right = table.logits.sel(output=0) - table.logits.sel(output=1)
-    return (
-        ps.agree(table.logits, table.logits_forecast, atol=EXACT, what="w_n")
-        & ps.agree(table.residual, table.residual_forecast, atol=EXACT, what="r_n")
-        & ps.increasing(right, "w_n of the right output over another", along="step")
-    )
-
-
-@claim("Lemma 6", theory(ps.tables(tables.decoder_flow, outputs=1000, eta_Y=1.0)), id="C7")
+@ps.claim("Lemma 6", ps.theory(ps.tables(tables.decoder.decoder_flow, outputs=1000, eta_Y=1.0)), id="C7")
 def the_decoder_solves_its_implicit_equation(table):
     """exp(Mh) + (M-1) Mh = M eta_Y s + 1, and h is the solution of its differential equation: M h within 1e-6."""
     return (
@@ -38,10 +22,15 @@ def the_decoder_solves_its_implicit_equation(table):
     )
 
 
-_gap = lambda eta_Y: ps.tables(tables.discrete_gap, outputs=1000, eta_Y=eta_Y)
+_gap = lambda eta_Y: ps.tables(tables.decoder.discrete_gap, outputs=1000, eta_Y=eta_Y)
 
 
-@claim("Lemma 7, Remark 2", published(_gap(0.5), _gap(1.0), _gap(2.0)), theory(_gap(5.0)), id="C8")
+@ps.claim(
+    "Lemma 7, Remark 2",
+    ps.published(_gap(0.5), _gap(1.0), _gap(2.0)),
+    ps.theory(_gap(5.0)),
+    id="C8",
+)
 def steps_stay_close_to_the_flow(*gaps):
     """0 <= h* - h <= 2 eta_Y / M, and the gap closes like 1/s: s M (h* - h) changes by less than 15% when s
     doubles."""
@@ -58,7 +47,7 @@ def steps_stay_close_to_the_flow(*gaps):
     return ps.all_of(map(judge, gaps))
 
 
-@claim("Lemma 7 (ours)", published(_gap(0.5), _gap(1.0), _gap(2.0)), id="C8-loose")
+@ps.claim("Lemma 7 (ours)", ps.published(_gap(0.5), _gap(1.0), _gap(2.0)), id="C8-loose")
 def the_bound_on_the_gap_is_ten_times_too_wide(*gaps):
     """The largest gap is 0.189, 0.195, 0.203 of eta_Y / M for eta_Y = 0.5, 1, 2, a tenth of the bound, reached at 1.3
     to 1.5 times ln M / eta_Y."""
@@ -71,7 +60,7 @@ def the_bound_on_the_gap_is_ten_times_too_wide(*gaps):
     return ps.all_of(map(judge, gaps, (0.189, 0.195, 0.203)))
 
 
-@claim("Figure 8", published(ask.figure_8), id="fig8")
+@ps.claim("Figure 8", ps.published(evidence.figure_8), id="fig8")
 def figure_8_is_reproduced(table):
     """M h*(10) = 4.9007, 7.9216, 9.4982 and M h(10) = 4.8749, 7.7310, 9.2808 for eta_Y = 0.5, 1, 2 at M = 1000."""
     at = table.sel(s=10)
@@ -80,7 +69,11 @@ def figure_8_is_reproduced(table):
     )
 
 
-@claim("Lemma 8", theory(ps.tables(tables.later_root, outputs=[1e2, 1e3, 1e4, 1e6])), id="C9")
+@ps.claim(
+    "Lemma 8",
+    ps.theory(ps.tables(tables.decoder.later_root, outputs=[1e2, 1e3, 1e4, 1e6])),
+    id="C9",
+)
 def the_later_root_is_close_to_log_M(table):
     """The later root of exp(x) = (M-1) x is (1 + omega_1) ln M, with omega_1 ln M / ln ln M in [1, 1.25] and omega_1
     falling with M: 0.4030, 0.3198, 0.2667, 0.2035 for M = 10^2, 10^3, 10^4, 10^6."""
@@ -93,7 +86,7 @@ def the_later_root_is_close_to_log_M(table):
     )
 
 
-@claim("Lemma 9, Theorem 1 (b)", theory(ask.speed), id="C10")
+@ps.claim("Lemma 9, Theorem 1 (b)", ps.theory(evidence.speed), id="C10")
 def the_speed_rises_and_then_decays(run):
     """gamma K / (eta_Y t) is in [0.95, 1] up to t_0'/2, and gamma eta_Y t / (K ln(M eta_Y t / K)) in [0.95, 2] after
     t_0, 1.00 at the end. In between it peaks, at a time in closed form."""
@@ -104,7 +97,13 @@ def the_speed_rises_and_then_decays(run):
     top = float(run.gamma.idxmax("time")) / closed_forms.gamma_peak(K, M, spec.eta_Y)[0]
     return (
         ps.within(early, 0.95, 1.0, "gamma K / (eta_Y t)", where=run.time <= linear_end(run) / 2)
-        & ps.within(late, 0.95, 2.0, "gamma eta_Y t / (K ln(M eta_Y t / K))", where=run.time >= snap_time(run))
+        & ps.within(
+            late,
+            0.95,
+            2.0,
+            "gamma eta_Y t / (K ln(M eta_Y t / K))",
+            where=run.time >= snap_time(run),
+        )
         & ps.agree(late.isel(time=-1), 1.0, atol=0.005, what="the same at the end")
         & ps.agree(top, 1.0, atol=0.02, what="time of the peak / closed form")
         & ps.agree(run.gamma.max(), 4.416, atol=1e-3, what="peak")
@@ -112,9 +111,13 @@ def the_speed_rises_and_then_decays(run):
     )
 
 
-@claim(
+@ps.claim(
     "Lemma 9, as a rate",
-    theory(ask.speed, expect=Outcome.FAILS, because="gamma peaks at 0.82 t_0' and falls with slope -0.90 at t_0'"),
+    ps.theory(
+        evidence.speed,
+        expect=ps.Outcome.FAILS,
+        because="gamma peaks at 0.82 t_0' and falls with slope -0.90 at t_0'",
+    ),
     id="C10-linear",
 )
 def the_speed_is_linear_up_to_the_end_of_the_linear_regime(run):
@@ -125,10 +128,10 @@ def the_speed_is_linear_up_to_the_end_of_the_linear_regime(run):
     return ps.within(slope, 0.85, 1.01, "d ln gamma / d ln t", where=inside) & ran_to_the_end(run)
 
 
-_draws = lambda N: ps.tables(tables.class_counts, classes=10, outputs=1000, eta_Y=0.5, steps=N, draws=4000)
+_draws = lambda N: ps.tables(tables.decoder.class_counts, classes=10, outputs=1000, eta_Y=0.5, steps=N, draws=4000)
 
 
-@claim("Lemmas 10 to 12, Theorem 5", theory(_draws(1000), _draws(20_000)), id="C11")
+@ps.claim("Lemmas 10 to 12, Theorem 5", ps.theory(_draws(1000), _draws(20_000)), id="C11")
 def class_counts_concentrate(*tables):
     """In 95% of 4000 draws of the class order, max_n |h*(N_n) / h(N/K) - 1| is below K sqrt(ln(K / 0.05) / N)."""
 
@@ -143,19 +146,28 @@ def class_counts_concentrate(*tables):
     return ps.all_of(map(judge, tables))
 
 
-@claim("Lemmas 10 to 12 (ours)", theory(_draws(1000), _draws(20_000)), id="C11-loose")
+@ps.claim("Lemmas 10 to 12 (ours)", ps.theory(_draws(1000), _draws(20_000)), id="C11-loose")
 def the_bound_on_the_counts_is_wide(*tables):
     """The spread of N_n is sqrt(K/N), not K/sqrt(N): the 95% quantile is 0.032 for N = 1000 and 0.0043 for N =
     20,000, 23 and 37 times below the bounds."""
     spread = lambda table: table.counts.std() / table.counts.mean() * np.sqrt(table.steps / table.classes)
     return ps.all_of(
-        ps.agree(table.spread.quantile(0.95, skipna=False), forecast, rtol=0.04, what=f"95% quantile, N = {N}")
+        ps.agree(
+            table.spread.quantile(0.95, skipna=False),
+            forecast,
+            rtol=0.04,
+            what=f"95% quantile, N = {N}",
+        )
         & ps.within(spread(table), 0.9, 1.0, "spread of N_n in sqrt(K/N)")
         for table, N, forecast in zip(tables, (1000, 20_000), (0.032, 0.0043), strict=True)
     )
 
 
-@claim("Corollary 1", theory(ps.tables(tables.time_to_residual, outputs=1000, epsilon=[0.1, 0.01, 0.001])), id="C12")
+@ps.claim(
+    "Corollary 1",
+    ps.theory(ps.tables(tables.decoder.time_to_residual, outputs=1000, epsilon=[0.1, 0.01, 0.001])),
+    id="C12",
+)
 def residuals_vanish_in_time(table):
     """|r_n| = epsilon after (K / epsilon eta_Y) times at most ln(M / epsilon) steps; the factor is 1.81, 1.10, 1.012
     for epsilon = 0.1, 0.01, 0.001 at M = 1000, so that the logarithm is not needed."""
@@ -165,3 +177,17 @@ def residuals_vanish_in_time(table):
         & ps.agree(factor, np.array([1.81, 1.10, 1.012]), rtol=0.005, what="epsilon eta_Y N / K")
         & ps.agree(table.residual / table.epsilon, 1.0, atol=1e-6, what="|r_n| then / epsilon")
     )
+
+
+claims = (
+    the_decoder_solves_its_implicit_equation,
+    steps_stay_close_to_the_flow,
+    the_bound_on_the_gap_is_ten_times_too_wide,
+    figure_8_is_reproduced,
+    the_later_root_is_close_to_log_M,
+    the_speed_rises_and_then_decays,
+    the_speed_is_linear_up_to_the_end_of_the_linear_regime,
+    class_counts_concentrate,
+    the_bound_on_the_counts_is_wide,
+    residuals_vanish_in_time,
+)

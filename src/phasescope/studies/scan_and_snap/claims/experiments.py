@@ -6,10 +6,9 @@ import numpy as np
 import xarray as xr
 
 import phasescope as ps
-from phasescope import claim, published
 
-from ..phases import ran_to_the_end, snap_time
-from . import requests as ask
+from ..phases import entropy_of, over_seeds, ran_to_the_end, snap_time
+from . import evidence
 
 # Means over ten seeds that the paper's released runs report for Figure 6, at eta_Y / eta_Z = 1, 2, 5, 10.
 RELEASED = {
@@ -21,7 +20,7 @@ RELEASED = {
 }
 
 
-@claim("Figure 3", published(ask.figure_3), id="fig3")
+@ps.claim("Figure 3", ps.published(evidence.figure_3), id="fig3")
 def figure_3_is_reproduced(sweep):
     """The growth factor exp(2 B_n) at t = 1000 is 149.5, 113.8, 85.8, 58.5, 43.6 for eta_Y = 0.5, 1, 2, 5, 10, and
     t_0 is 364.7, 182.3, 91.2, 36.5, 18.2: a slower decoder snaps later and sparser. Before t_0 the curves cross."""
@@ -30,12 +29,17 @@ def figure_3_is_reproduced(sweep):
         ps.agree(end, np.array([149.5, 113.8, 85.8, 58.5, 43.6]), atol=0.06, what="chi(1000)")
         & ps.agree(snap_time(sweep), np.array([364.7, 182.3, 91.2, 36.5, 18.2]), atol=0.06, what="t_0")
         & ps.decreasing(end, "chi(1000)", along="eta_Y")
-        & ps.agree(early.sel(eta_Y=[0.5, 1.0, 2.0]), np.array([68.9, 77.2, 65.6]), atol=0.06, what="chi(100)")
+        & ps.agree(
+            early.sel(eta_Y=[0.5, 1.0, 2.0]),
+            np.array([68.9, 77.2, 65.6]),
+            atol=0.06,
+            what="chi(100)",
+        )
         & ran_to_the_end(sweep)
     )
 
 
-@claim("Figure 9", published(ask.figure_9), id="fig9")
+@ps.claim("Figure 9", ps.published(evidence.figure_9), id="fig9")
 def figure_9_is_reproduced(sweep):
     """At a fixed ratio of rates B_n(t_0) = 2.25599 whatever eta_Z is, and B_n(1000) = 2.2648, 2.3304, 2.3673, 2.3992
     for eta_Z = 0.1, 0.25, 0.5, 1: one curve in eta_Y t, read at other times."""
@@ -43,9 +47,17 @@ def figure_9_is_reproduced(sweep):
     at_snap = sweep.B_n.sel(time=snap_time(sweep), method="nearest").drop_vars("time")
     return (
         ps.agree(at_snap, 2.25599, atol=6e-6, what="B_n(t_0)")
-        & ps.agree(sweep.B_n.sel(time=1000), np.array([2.2648, 2.3304, 2.3673, 2.3992]), atol=6e-5, what="B_n(1000)")
         & ps.agree(
-            fast.sel(time=times).values, slow.sel(time=2 * times).values, atol=1e-10, what="B_n at equal eta_Y t"
+            sweep.B_n.sel(time=1000),
+            np.array([2.2648, 2.3304, 2.3673, 2.3992]),
+            atol=6e-5,
+            what="B_n(1000)",
+        )
+        & ps.agree(
+            fast.sel(time=times).values,
+            slow.sel(time=2 * times).values,
+            atol=1e-10,
+            what="B_n at equal eta_Y t",
         )
         & ps.increasing(sweep.B_n, "B_n")
         & ran_to_the_end(sweep)
@@ -53,10 +65,20 @@ def figure_9_is_reproduced(sweep):
 
 
 # Losses of the mini-batches that the released log of Figure 4 gives.
-LOG = {0: 3.5264, 2: 2.3679, 4: 0.7335, 6: 0.1608, 8: 0.0444, 10: 0.0130, 20: 2.05e-4, 40: 2.9e-5, 98: 2.2e-5}
+LOG = {
+    0: 3.5264,
+    2: 2.3679,
+    4: 0.7335,
+    6: 0.1608,
+    8: 0.0444,
+    10: 0.0130,
+    20: 2.05e-4,
+    40: 2.9e-5,
+    98: 2.2e-5,
+}
 
 
-@claim("Figure 4, log", published(ask.figure_4), id="fig4-log")
+@ps.claim("Figure 4, log", ps.published(evidence.figure_4), id="fig4-log")
 def the_loss_falls_as_in_the_released_log(run):
     """Syn-Small, SGD with momentum 0.9, both rates 1: mini-batch losses at iterations 0, 2, 4, 6, 8, 10 are those of
     the released log within 10%, at 20, 40 and 98 within a factor 2.5."""
@@ -70,12 +92,7 @@ def the_loss_falls_as_in_the_released_log(run):
     )
 
 
-def over_seeds(x: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
-    """Mean and standard error."""
-    return x.mean("seed", skipna=False), x.std("seed", ddof=1, skipna=False) / np.sqrt(x.sizes["seed"])
-
-
-@claim("Figure 4", published(ask.figure_4_seeds), id="C27")
+@ps.claim("Figure 4", ps.published(evidence.figure_4_seeds), id="C27")
 def a_faster_decoder_leaves_attention_denser(sweep):
     """After 100 updates (mean over 8 seeds): at rates (1, 1) the top distinct token has 0.19 of the attention, common
     ones 0.38, entropy among distinct ones 1.93; at (10, 1) 0.103, 0.542, 2.065. The faster decoder has the smaller
@@ -87,8 +104,16 @@ def a_faster_decoder_leaves_attention_denser(sweep):
         ps.agree(top, np.array([0.19, 0.103]), atol=0.02, what="attention on the top token")
         & ps.agree(common, np.array([0.38, 0.542]), atol=0.03, what="attention on common tokens")
         & ps.agree(entropy, np.array([1.93, 2.065]), atol=0.015, what="entropy among distinct tokens")
-        & ps.at_least(entropy.sel(eta_Y=10.0) - entropy.sel(eta_Y=1.0), 0.08, "entropy at (10, 1) less that at (1, 1)")
-        & ps.at_most(loss.sel(eta_Y=10.0) / loss.sel(eta_Y=1.0), 1e-3, "loss at iteration 98, (10, 1) over (1, 1)")
+        & ps.at_least(
+            entropy.sel(eta_Y=10.0) - entropy.sel(eta_Y=1.0),
+            0.08,
+            "entropy at (10, 1) less that at (1, 1)",
+        )
+        & ps.at_most(
+            loss.sel(eta_Y=10.0) / loss.sel(eta_Y=1.0),
+            1e-3,
+            "loss at iteration 98, (10, 1) over (1, 1)",
+        )
         & ps.agree(sweep.dt_entropy.isel(time=0), 2.151, atol=6e-4, what="entropy at the start")
         & ran_to_the_end(sweep)
     )
@@ -100,7 +125,7 @@ def favourite(run: xr.Dataset) -> xr.DataArray:
     return (c.argmax("distinct_token", skipna=False) + 1.0).where(c.notnull().all("distinct_token"))
 
 
-@claim("Figure 5", published(ask.figure_5, ask.figure_5_endless), id="C28")
+@ps.claim("Figure 5", ps.published(evidence.figure_5, evidence.figure_5_endless), id="C28")
 def adam_chooses_its_token_by_the_rate(finite, endless):
     """After 100 updates of Adam at rates 0.1, 0.5, 1 the favoured distinct token of Syn-Small is number 3 or 4, 6 or
     7, and 10 of 10, in order of frequency; so it is for endless sequences, without noise. Common tokens keep 0.30,
@@ -118,27 +143,39 @@ def adam_chooses_its_token_by_the_rate(finite, endless):
     )
 
 
-@claim("Figure 5, left (ours)", published(ask.figure_5_later), id="C28-later")
+@ps.claim("Figure 5, left (ours)", ps.published(evidence.figure_5_later), id="C28-later")
 def adam_at_a_small_rate_has_not_settled(run):
     """At rate 0.1 the favoured token is number 3 after 100 updates and the rarest of all, number 1, after 1000."""
     found = favourite(run).sel(time=[100, 1000]).values
     return ps.agree(found, np.array([3.0, 1.0]), what="favoured token") & ran_to_the_end(run)
 
 
-def entropy_of(sweep: xr.Dataset) -> xr.DataArray:
-    """Mean over classes of the entropy among distinct tokens, at the end."""
-    return sweep.dt_entropy.isel(time=-1).mean("class", skipna=False)
-
-
-@claim("Figure 6", published(*ask.figure_6.values()), id="fig6")
+@ps.claim("Figure 6", ps.published(*evidence.figure_6.values()), id="fig6")
 def figure_6_is_reproduced(*sweeps):
     """Entropy among distinct tokens after 100 updates of Syn-Medium, mean over ten seeds: within three standard
     errors (of both means) and 0.012 of the twenty released means at hand, for K = 2, 6, 10, 20."""
     found = []
     for (K, eta), means in RELEASED.items():
-        sweep = sweeps[list(ask.figure_6).index(K)]
+        sweep = sweeps[list(evidence.figure_6).index(K)]
         mean, error = over_seeds(entropy_of(sweep).sel(eta_Z=eta))
         off = abs(mean - np.array(means)) - 3 * np.sqrt(2) * error
-        found += [ps.at_most(off, 0.012, f"distance from the released mean less 3 errors, K = {K}, eta_Z = {eta:g}")]
+        found += [
+            ps.at_most(
+                off,
+                0.012,
+                f"distance from the released mean less 3 errors, K = {K}, eta_Z = {eta:g}",
+            )
+        ]
         found += [ps.at_most(error, 0.05, "standard error")]
     return ps.all_of(found) & ran_to_the_end(*sweeps)
+
+
+claims = (
+    figure_3_is_reproduced,
+    figure_9_is_reproduced,
+    the_loss_falls_as_in_the_released_log,
+    a_faster_decoder_leaves_attention_denser,
+    adam_chooses_its_token_by_the_rate,
+    adam_at_a_small_rate_has_not_settled,
+    figure_6_is_reproduced,
+)

@@ -5,16 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 import phasescope as ps
-from phasescope import claim, published, theory
 
 from ..phases import ran_to_the_end
-from . import requests as ask
-from .tables import gradients as tables
+from . import evidence, tables
 
 EXACT = 1e-12
 
 
-@claim("Lemma 1", theory(ps.tables(tables.batch_1_gradients, tokens=12, length=20, samples=6)), id="C1")
+@ps.claim(
+    "Lemma 1",
+    ps.theory(ps.tables(tables.gradients.batch_1_gradients, tokens=12, length=20, samples=6)),
+    id="C1",
+)
 def gradients_are_as_written(table):
     """The gradients of Y and Z from one sequence are the lemma's; only the query's row of Z moves, and every row of
     both sums to zero."""
@@ -28,9 +30,15 @@ def gradients_are_as_written(table):
     )
 
 
-@claim(
+@ps.claim(
     "Lemmas 2 and 18",
-    theory(ps.tables(tables.finite_length, lengths=[32, 64, 128, 256, 512, 1024, 2048, 4096, 8192], samples=20_000)),
+    ps.theory(
+        ps.tables(
+            tables.gradients.finite_length,
+            lengths=[32, 64, 128, 256, 512, 1024, 2048, 4096, 8192],
+            samples=20_000,
+        )
+    ),
     id="C2",
 )
 def long_sequences_have_the_population_gradient(table):
@@ -45,7 +53,11 @@ def long_sequences_have_the_population_gradient(table):
     )
 
 
-@claim("Lemma 2, along training", published(ask.short_sequences, ask.endless_sequences), id="C2-path")
+@ps.claim(
+    "Lemma 2, along training",
+    ps.published(evidence.short_sequences, evidence.endless_sequences),
+    id="C2-path",
+)
 def short_sequences_make_attention_sparser(finite, endless):
     """After 60 updates on Syn-Small (both rates 0.3, momentum 0.9) the top logit is 0.690 for endless sequences, and
     ahead of that by 0.276, 0.081, 0.003 for T = 16, 128, 4096, within three standard errors over 8 seeds and 0.02."""
@@ -61,3 +73,10 @@ def short_sequences_make_attention_sparser(finite, endless):
         & ps.positive(ahead.mean("seed").sel(seq_length=[16, 128]), "lead at T = 16 and 128")
         & ran_to_the_end(endless)
     )
+
+
+claims = (
+    gradients_are_as_written,
+    long_sequences_have_the_population_gradient,
+    short_sequences_make_attention_sparser,
+)

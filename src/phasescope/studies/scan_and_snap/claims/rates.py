@@ -1,4 +1,4 @@
-"""Section 6 (b), (c) and Figure 6: how the two step sizes set the sparsity, and what makes it so."""
+"""Section 6 (b), (c) and Figure 6: how the two step sizes set the sparsity."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import numpy as np
 import xarray as xr
 
 import phasescope as ps
-from phasescope import Outcome, beyond, claim, published, theory
 
-from ..phases import ran_to_the_end, top_logit
-from . import requests as ask
-from .experiments import entropy_of, over_seeds
+from ..phases import entropy_of, over_seeds, ran_to_the_end
+from . import evidence
 
 
 def mean_entropy(sweep: xr.Dataset) -> xr.DataArray:
@@ -27,16 +25,21 @@ def at_equal_clock(sweep: xr.Dataset, clock: float = 256.0) -> xr.DataArray:
     return xr.concat(lanes, "eta_Z").dt_entropy.mean("class", skipna=False)
 
 
-@claim(
+@ps.claim(
     "Section 6 (b)",
-    published(*ask.figure_6.values()),
-    theory(ask.rescaled, expect=Outcome.FAILS, because="in flow it is a change of clock: the same path, passed sooner"),
-    beyond(
-        ask.twin, expect=Outcome.FAILS,
+    ps.published(*evidence.figure_6.values()),
+    ps.theory(
+        evidence.rescaled,
+        expect=ps.Outcome.FAILS,
+        because="in flow it is a change of clock: the same path, passed sooner",
+    ),
+    ps.beyond(
+        evidence.twin,
+        expect=ps.Outcome.FAILS,
         because="endless sequences from zero, K = 2, ratio 10: 2.117 at eta_Z = 0.5, but 2.125 at 3",
     ),
     id="C24",
-)  # fmt: skip
+)
 def larger_rates_make_attention_sparser(*sweeps):
     """At a fixed ratio of rates the entropy among distinct tokens falls from each eta_Z to the next larger one, in
     every column (K, ratio). In flow it is compared at equal eta_Y t, since the theory is about the attention that
@@ -51,7 +54,7 @@ def larger_rates_make_attention_sparser(*sweeps):
     return ps.all_of(map(judge, sweeps)) & ran_to_the_end(*sweeps)
 
 
-@claim("Section 6 (b) (ours)", theory(ask.rescaled), id="C24-clock")
+@ps.claim("Section 6 (b) (ours)", ps.theory(evidence.rescaled), id="C24-clock")
 def in_flow_larger_rates_are_a_faster_clock(sweep):
     """The entropy at equal eta_Y t is the same for eta_Z = 0.25, 0.5, 1, 2 within 1e-7, while at equal t it is
     not."""
@@ -68,7 +71,7 @@ def best_ratio(sweep: xr.Dataset, along: str) -> xr.DataArray:
     return entropy.idxmin(along, skipna=False)
 
 
-@claim("Section 6 (c), Figure 6", published(*ask.figure_6.values()), id="C25")
+@ps.claim("Section 6 (c), Figure 6", ps.published(*evidence.figure_6.values()), id="C25")
 def the_sparsest_ratio_is_near_two(two, *more):
     """In Figure 6 the entropy is smallest at eta_Y / eta_Z = 2 for K = 6, 10, 20 and every eta_Z, or within 0.01 of
     that, and rises from there to 10; for K = 2 it rises from 1 on."""
@@ -76,7 +79,11 @@ def the_sparsest_ratio_is_near_two(two, *more):
     for sweep in more:
         entropy = mean_entropy(sweep)
         found.append(
-            ps.at_most(entropy.sel(ratio=2.0) - entropy.min("ratio", skipna=False), 0.01, "entropy at 2 less the least")
+            ps.at_most(
+                entropy.sel(ratio=2.0) - entropy.min("ratio", skipna=False),
+                0.01,
+                "entropy at 2 less the least",
+            )
         )
         found.append(ps.increasing(entropy.sel(ratio=[2.0, 10.0]), "entropy from 2 to 10", along="ratio"))
         found.append(ps.positive(entropy.sel(ratio=1.0) - entropy.sel(ratio=2.0), "entropy at 1 less that at 2"))
@@ -87,10 +94,10 @@ def the_sparsest_ratio_is_near_two(two, *more):
 _MINIMUM = "the decoder's memory gives the entropy a minimum: at eta_Z t = 10^6 it lies at a ratio of 10 for all K"
 
 
-@claim(
+@ps.claim(
     "Section 6 (c)",
-    theory(ask.medium_memoryless),
-    published(ask.medium, expect=Outcome.FAILS, because=_MINIMUM),
+    ps.theory(evidence.medium_memoryless),
+    ps.published(evidence.medium, expect=ps.Outcome.FAILS, because=_MINIMUM),
     id="C25-ratio",
 )
 def a_slower_decoder_makes_attention_sparser(sweep):
@@ -100,7 +107,7 @@ def a_slower_decoder_makes_attention_sparser(sweep):
     return ps.increasing(entropy, "entropy", along="eta_Y") & ran_to_the_end(sweep)
 
 
-@claim("Section 6 (c) (ours): the minimum", published(ask.medium), id="C25-drift")
+@ps.claim("Section 6 (c) (ours): the minimum", ps.published(evidence.medium), id="C25-drift")
 def the_sparsest_ratio_drifts_with_the_logarithm_of_time(sweep):
     """In flow the sparsest ratio is inside the range at every horizon and drifts upwards: 2 or 3 at eta_Z t = 10^2 (K
     up to 20), then 3 at 10^3, 5 at 10^4, 10 at 10^6 for all K."""
@@ -116,18 +123,30 @@ def the_sparsest_ratio_drifts_with_the_logarithm_of_time(sweep):
     )
 
 
-@claim("Section 6 (c) (ours): control", theory(ask.medium, ask.medium_memoryless), id="C25-memory")
+@ps.claim(
+    "Section 6 (c) (ours): control",
+    ps.theory(evidence.medium, evidence.medium_memoryless),
+    id="C25-memory",
+)
 def memory_makes_the_minimum(true, forgetful):
     """K = 20, eta_Z t = 10^6, ratios 0.03, 0.1, 0.3, 1, 3, 10, 100: entropy 2.118, 2.103, 2.086, 2.061, 2.037, 2.022,
     2.087 in training and 0.91, 1.12, 1.31, 1.52, 1.72, 1.92, 2.09 without memory."""
     at = {"classes": 20.0, "time": 1e6, "eta_Y": [0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0]}
     found = [run.dt_entropy.isel({"class": 0}).sel(at) for run in (true, forgetful)]
     return ps.agree(
-        found[0], np.array([2.118, 2.103, 2.086, 2.061, 2.037, 2.022, 2.087]), atol=6e-4, what="entropy, training"
-    ) & ps.agree(found[1], np.array([0.91, 1.12, 1.31, 1.52, 1.72, 1.92, 2.09]), atol=6e-3, what="entropy, no memory")
+        found[0],
+        np.array([2.118, 2.103, 2.086, 2.061, 2.037, 2.022, 2.087]),
+        atol=6e-4,
+        what="entropy, training",
+    ) & ps.agree(
+        found[1],
+        np.array([0.91, 1.12, 1.31, 1.52, 1.72, 1.92, 2.09]),
+        atol=6e-3,
+        what="entropy, no memory",
+    )
 
 
-@claim("Section 6 (c) (ours): longer training", published(ask.longer_twin), id="C25-longer")
+@ps.claim("Section 6 (c) (ours): longer training", ps.published(evidence.longer_twin), id="C25-longer")
 def the_minimum_is_not_a_matter_of_training_time(sweep):
     """Endless sequences, momentum 0.9, eta_Z = 0.5: the sparsest ratio is 1, 1, 2 for K = 2; 2, 3, 3 for K = 6; 2, 3,
     5 for K = 10; 3, 5, 5 for K = 20, after 100, 1000, 4000 updates. Below it entropy rises with time (K = 2, ratio
@@ -142,56 +161,12 @@ def the_minimum_is_not_a_matter_of_training_time(sweep):
     )
 
 
-_FLAT = (
-    "without momentum, at the same effective rate, the entropy moves by 0.001: 2.052, 2.051, 2.052, 2.053 for K = 20"
+claims = (
+    larger_rates_make_attention_sparser,
+    in_flow_larger_rates_are_a_faster_clock,
+    the_sparsest_ratio_is_near_two,
+    a_slower_decoder_makes_attention_sparser,
+    the_sparsest_ratio_drifts_with_the_logarithm_of_time,
+    memory_makes_the_minimum,
+    the_minimum_is_not_a_matter_of_training_time,
 )
-
-
-@claim(
-    "Figure 6, the cause (ours)",
-    published(ask.with_momentum),
-    beyond(ask.without_momentum, expect=Outcome.FAILS, because=_FLAT),
-    id="C33",
-)
-def larger_rates_make_attention_sparser_without_noise(sweep):
-    """Endless sequences, 100 updates, ratio 2: entropy falls by more than 0.02 at every step of eta_Z through 0.5, 1,
-    2, 3 (times 10 without momentum: the same effective rate), for K = 6, 10, 20."""
-    rates = sweep.eta_Z[-4:].values
-    entropy = entropy_of(sweep).sel(ratio=2.0, eta_Z=rates, classes=[6.0, 10.0, 20.0])
-    return ps.at_least(-entropy.diff("eta_Z"), 0.02, "fall of the entropy") & ran_to_the_end(sweep)
-
-
-@claim(
-    "Figure 6, the cause (ours): numbers",
-    published(ask.with_momentum, ask.without_momentum, ask.momentum_of_Y, ask.momentum_of_Z),
-    id="C33-momentum",
-)
-def momentum_makes_attention_sparser(inert, free, of_Y, of_Z):
-    """K = 20, ratio 2: 2.033, 1.995, 1.918, 1.855 at eta_Z = 0.5, 1, 2, 3 with momentum 0.9; 2.052, 2.051, 2.052,
-    2.053 at 5, 10, 20, 30 without. At the last, momentum on Y alone gives 2.057, on Z alone 2.021: the two inertias
-    must act together."""
-    found = [entropy_of(run).sel(classes=20.0, ratio=2.0).isel(eta_Z=slice(-4, None)) for run in (inert, free)]
-    alone = [float(entropy_of(run)) for run in (of_Y, of_Z)]
-    return (
-        ps.agree(found[0], np.array([2.0328, 1.9950, 1.9182, 1.8547]), atol=6e-5, what="entropy, momentum 0.9")
-        & ps.agree(found[1], np.array([2.0518, 2.0505, 2.0515, 2.0532]), atol=6e-5, what="entropy, no momentum")
-        & ps.agree(np.array(alone), np.array([2.0572, 2.0210]), atol=6e-5, what="entropy, momentum on Y or Z alone")
-        & ran_to_the_end(inert, free, of_Y, of_Z)
-    )
-
-
-@claim(
-    "Figure 4, the cause (ours)", published(ask.small, *ask.free_steps, *ask.inert_steps), id="C33-small",
-)  # fmt: skip
-def momentum_and_not_the_step_moves_syn_small(flow, *runs):
-    """Syn-Small at equal rates and the same effective time eta t / (1 - mu) = 1000: the top logit is 0.601 in flow,
-    0.597 and 0.579 in steps of 1 and 10 without momentum, but 0.589, 0.738, 1.005, 1.506 in steps of 0.1, 0.3, 1, 3
-    with momentum 0.9."""
-    smooth = top_logit(flow).sel(eta_Z=1.0).sel(time=1000.0, method="nearest", tolerance=1e-6)
-    ends = np.array([float(top_logit(run).isel(time=-1)) for run in runs])
-    expected = np.array([0.597, 0.579, 0.589, 0.738, 1.005, 1.506])
-    return (
-        ps.agree(smooth, 0.601, atol=6e-4, what="top logit in flow")
-        & ps.agree(ends, expected, atol=6e-4, what="top logit in steps")
-        & ran_to_the_end(*runs)
-    )

@@ -7,18 +7,24 @@ import numpy as np
 import phasescope as ps
 
 from .. import closed_forms
-from ..claims import requests as ask
-from ..claims.decoupling import at_rho, force_ratio
-from ..claims.snapping import drop
-from ..phases import held_attention, on, spec_of, time_unit, top_logit
-from . import panels
-from .panels import LEVELS, NAMES
+from ..claims import evidence
+from ..phases import drop, force_ratio, held_attention, on, spec_of, time_unit, top_logit
+from .panels import FORMULA, LEVELS, NAMES
 
 
 @ps.figure(
-    "X1 (ours): four levels", ask.small, ask.small_decoupled, ask.small_theory, ask.small_memoryless,
-    ask.one, ask.one_decoupled, ask.one_theory, ask.one_memoryless, panels=(2, 2), size=(7.4, 5.4),
-)  # fmt: skip
+    "X1 (ours): four levels",
+    evidence.small,
+    evidence.small_decoupled,
+    evidence.small_theory,
+    evidence.small_memoryless,
+    evidence.one,
+    evidence.one_decoupled,
+    evidence.one_theory,
+    evidence.one_memoryless,
+    panels=(2, 2),
+    size=(7.4, 5.4),
+)
 def four_levels(true, decoupled, closed, forgetful, one, one_decoupled, one_closed, one_forgetful, axes):
     """Time in units of 2 K ln M / eta_Y. (a) Syn-Small at equal rates, the logit of the top token: training ends at
     0.655, the theory at 1.92, the control without memory at 1.73. (b) One common token in weak correlation (K = 10, M
@@ -34,32 +40,49 @@ def four_levels(true, decoupled, closed, forgetful, one, one_decoupled, one_clos
         (one, one_decoupled, one_closed, one_forgetful),
         strict=True,
     ):
-        small, single = run.sel(eta_Z=1.0), at_rho(other).sel(eta_Z=1.0)
+        small, single = run.sel(eta_Z=1.0), evidence.at_rho(other).sel(eta_Z=1.0)
         a.plot(small.time / time_unit(small), top_logit(small), label=NAMES[name], **style)
         b.plot(single.time[1:] / float(time_unit(single)), drop(single)[1:], **style)
-    draw_closed_forms(at_rho(one).sel(eta_Z=1.0), b)
+    draw_closed_forms(evidence.at_rho(one).sel(eta_Z=1.0), b)
     for run, other, name in ((true, one, "training"), (decoupled, one_decoupled, "decoupled")):
         held = force_ratio(held_attention(run))
-        c.plot(held.time / ask.UNIT_SMALL, held, **LEVELS[name])
-        weak = at_rho(other).sel(eta_Z=1e-3)
-        c.plot(weak.time[1:] / ask.UNITS[10.0], force_ratio(weak), **LEVELS[name])
-    c.axhline(1e-3, **panels.FORMULA)
+        c.plot(held.time / evidence.UNIT_SMALL, held, **LEVELS[name])
+        weak = evidence.at_rho(other).sel(eta_Z=1e-3)
+        c.plot(weak.time[1:] / evidence.UNITS[10.0], force_ratio(weak), **LEVELS[name])
+    c.axhline(1e-3, **FORMULA)
     c.text(0.012, 1.1e-3, "$1/M$", fontsize=8)
     c.text(0.012, 0.42, "Syn-Small, $\\rho = 0.72$", fontsize=7.5)
     c.text(0.012, 5.5e-3, "weak, $\\rho = 0.01$", fontsize=7.5)
-    for eta, color in zip((0.01, 0.1, 1.0, 10.0), panels.shades(4), strict=True):
+    for eta, color in zip((0.01, 0.1, 1.0, 10.0), ps.shades(4), strict=True):
         lag = true.lag.sel(eta_Z=eta)[1:]
-        d.plot(lag.time / ask.UNIT_SMALL, lag, color=color, label=rf"$\eta_Z / \eta_Y = {eta:g}$")
+        d.plot(lag.time / evidence.UNIT_SMALL, lag, color=color, label=rf"$\eta_Z / \eta_Y = {eta:g}$")
     a.set(ylabel="$z_{l_0}$, Syn-Small", xscale="log", xlim=(0.01, 1e3))
-    b.set(ylabel="$-z_{CT}$, one common token", xscale="log", yscale="log", xlim=(0.01, 1e3), ylim=(1e-6, 1))
-    c.set(ylabel=r"$\beta / \iota$, held attention", xscale="log", yscale="log", xlim=(0.01, 1e3), ylim=(5e-4, 2))
-    d.set(ylabel=r"$\dot z_{CT}$ / $\dot z_{CT}$ of the current $F$", xscale="log", xlim=(0.01, 1e3), ylim=(0, 1.25))
+    b.set(
+        ylabel="$-z_{CT}$, one common token",
+        xscale="log",
+        yscale="log",
+        xlim=(0.01, 1e3),
+        ylim=(1e-6, 1),
+    )
+    c.set(
+        ylabel=r"$\beta / \iota$, held attention",
+        xscale="log",
+        yscale="log",
+        xlim=(0.01, 1e3),
+        ylim=(5e-4, 2),
+    )
+    d.set(
+        ylabel=r"$\dot z_{CT}$ / $\dot z_{CT}$ of the current $F$",
+        xscale="log",
+        xlim=(0.01, 1e3),
+        ylim=(0, 1.25),
+    )
     for panel in (a, b, c, d):
         panel.set_xlabel(r"$t \,/\, (2K\ln M/\eta_Y)$")
-    panels.legend(a, loc="upper left")
-    panels.legend(b, loc="lower right")
-    panels.legend(d, loc="lower left")
-    panels.letter(axes)
+    ps.legend(a, loc="upper left")
+    ps.legend(b, loc="lower right")
+    ps.legend(d, loc="lower left")
+    ps.letter(axes)
 
 
 def draw_closed_forms(run, axes) -> None:
@@ -67,5 +90,8 @@ def draw_closed_forms(run, axes) -> None:
     K, M, rho = float(run.classes), spec_of(run).M, float(run.rho[0])
     strength = on(run.time, closed_forms.Gamma, K, M, 1.0, 1.0)[1:] / K
     time = run.time[1:] / float(time_unit(run))
-    axes.plot(time, np.log1p(4 * (K - 1) * rho**2 * strength) / 4, **panels.FORMULA, label="closed forms")
-    axes.plot(time, np.log1p(2 * (K - 1) / M * rho * strength) / 2, **panels.FORMULA)
+    axes.plot(time, np.log1p(4 * (K - 1) * rho**2 * strength) / 4, **FORMULA, label="closed forms")
+    axes.plot(time, np.log1p(2 * (K - 1) / M * rho * strength) / 2, **FORMULA)
+
+
+figures = (four_levels,)

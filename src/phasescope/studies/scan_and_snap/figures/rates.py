@@ -1,4 +1,4 @@
-"""Figure 6, and what explains it: the ratio of the rates over long times (X2), and momentum (X3)."""
+"""What explains Figure 6: the ratio of the rates over long times (X2), and momentum (X3)."""
 
 from __future__ import annotations
 
@@ -6,46 +6,18 @@ import numpy as np
 
 import phasescope as ps
 
-from ..claims import requests as ask
-from ..claims.experiments import RELEASED, entropy_of, over_seeds
-from . import panels
+from ..claims import evidence
+from ..phases import entropy_of
 from .panels import BLUE, GREEN, ORANGE, PURPLE, VERMILION
 
 
-@ps.figure("Figure 6", *ask.figure_6.values(), ask.twin, panels=(1, 4), size=(8.4, 2.9))
-def figure_6(two, six, ten, twenty, twin, axes):
-    """Entropy among distinct tokens after 100 updates of Syn-Medium against the ratio of rates (sampled, momentum
-    0.9, random start): mean and standard error over ten seeds, for K = 2, 6, 10, 20. Crosses: means of the released
-    runs, as far as known. Dotted: endless sequences from zero. Entropy falls with eta_Z, and for K above 2 is least
-    near a ratio of 2."""
-    for sweep, K, panel in zip((two, six, ten, twenty), ask.figure_6, axes, strict=True):
-        mean, error = over_seeds(entropy_of(sweep))
-        for eta, color in zip(sweep.eta_Z.values, panels.shades(4), strict=True):
-            at = {"eta_Z": eta}
-            panel.errorbar(
-                mean.ratio.values,
-                mean.sel(at).values,
-                error.sel(at).values,
-                color=color,
-                capsize=2,
-                lw=1.4,
-                label=rf"$\eta_Z = {eta:g}$",
-            )
-            limit = entropy_of(twin).sel(classes=float(K), **at)
-            panel.plot(limit.ratio, limit, ls=":", lw=1, color=color)
-            if (K, eta) in RELEASED:
-                panel.plot(mean.ratio, RELEASED[K, eta], "x", color="k", ms=5, mew=1.1, zorder=5)
-        panel.set(title=f"$K = {K}$", xlabel=r"$\eta_Y / \eta_Z$", xscale="log", xticks=[1, 2, 5, 10], xlim=(0.45, 12))
-        panel.set_xticklabels(["1", "2", "5", "10"])
-        panel.minorticks_off()
-        panel.set_ylabel("entropy among distinct tokens (nat)" if panel is axes[0] else " ")
-    axes[0].set_ylim(axes[0].get_ylim()[0] - 0.35, None)  # room for the legend
-    axes[0].plot([], [], "x", color="k", ls="none", label="released")
-    axes[0].plot([], [], ls=":", lw=1, color="0.3", label="endless, from 0")
-    panels.legend(axes[0], loc="lower right", fontsize=6.3)
-
-
-@ps.figure("X2 (ours): the ratio over long times", ask.medium, ask.medium_memoryless, panels=(1, 3), size=(8.2, 2.9))
+@ps.figure(
+    "X2 (ours): the ratio over long times",
+    evidence.medium,
+    evidence.medium_memoryless,
+    panels=(1, 3),
+    size=(8.2, 2.9),
+)
 def ratio_and_time(true, forgetful, axes):
     """Entropy among distinct tokens of Syn-Medium (K = 20) in flow against eta_Y / eta_Z, at eta_Z t = 10^2 to 10^6.
     (a) In training it has a minimum (dots) at every horizon, and below it nothing is gained after 10^4. (b) If the
@@ -54,9 +26,15 @@ def ratio_and_time(true, forgetful, axes):
     ratio of training drifts up with the logarithm of time, from 2 or 3 to 10; K = 100 has not learned by 10^2."""
     for run, panel in ((true, axes[0]), (forgetful, axes[1])):
         entropy = run.dt_entropy.isel({"class": 0}).sel(classes=20.0)
-        for time, color in zip(run.time.values, panels.shades(run.sizes["time"]), strict=True):
+        for time, color in zip(run.time.values, ps.shades(run.sizes["time"]), strict=True):
             curve = entropy.sel(time=time)
-            panel.plot(curve.eta_Y, curve, color=color, lw=1.4, label=rf"$\eta_Z t = 10^{{{np.log10(time):.0f}}}$")
+            panel.plot(
+                curve.eta_Y,
+                curve,
+                color=color,
+                lw=1.4,
+                label=rf"$\eta_Z t = 10^{{{np.log10(time):.0f}}}$",
+            )
             if run is true:
                 panel.plot(curve.idxmin("eta_Y"), curve.min(), "o", color=color, ms=4.5)
         panel.set(xscale="log", xlabel=r"$\eta_Y / \eta_Z$", ylabel="entropy (nat)")
@@ -64,24 +42,41 @@ def ratio_and_time(true, forgetful, axes):
     axes[1].plot(last.eta_Y, last, ls="--", lw=1.2, color="0.3", label="training, $10^6$")
     axes[0].set(title="training, $K = 20$", ylim=(2.01, 2.16))
     axes[1].set(title="no memory, $K = 20$", ylim=(0.85, 2.2))
-    panels.legend(axes[1], loc="lower right", fontsize=6.3)
+    ps.legend(axes[1], loc="lower right", fontsize=6.3)
     best = true.dt_entropy.isel({"class": 0}).idxmin("eta_Y")
     for K, color in zip(best.classes.values, (BLUE, VERMILION, GREEN, PURPLE, ORANGE), strict=True):
         shift = 1 + 0.02 * (list(best.classes.values).index(K) - 2)
-        axes[2].plot(best.time, best.sel(classes=K) * shift, "o-", ms=3.5, lw=1.2, color=color, label=f"$K = {K:g}$")
+        axes[2].plot(
+            best.time,
+            best.sel(classes=K) * shift,
+            "o-",
+            ms=3.5,
+            lw=1.2,
+            color=color,
+            label=f"$K = {K:g}$",
+        )
     axes[2].set(
-        xscale="log", yscale="log", xlabel=r"horizon $\eta_Z t$", ylabel=r"sparsest $\eta_Y / \eta_Z$", ylim=(1, 60)
+        xscale="log",
+        yscale="log",
+        xlabel=r"horizon $\eta_Z t$",
+        ylabel=r"sparsest $\eta_Y / \eta_Z$",
+        ylim=(1, 60),
     )
     axes[2].set_yticks([1, 2, 3, 5, 10, 30], ["1", "2", "3", "5", "10", "30"])
     axes[2].minorticks_off()
-    panels.legend(axes[2], loc="upper right")
-    panels.letter(axes)
+    ps.legend(axes[2], loc="upper right")
+    ps.letter(axes)
 
 
 @ps.figure(
-    "X3 (ours): momentum", ask.with_momentum, ask.without_momentum, ask.momentum_of_Y, ask.momentum_of_Z,
-    panels=(1, 2), size=(6.6, 2.9),
-)  # fmt: skip
+    "X3 (ours): momentum",
+    evidence.with_momentum,
+    evidence.without_momentum,
+    evidence.momentum_of_Y,
+    evidence.momentum_of_Z,
+    panels=(1, 2),
+    size=(6.6, 2.9),
+)
 def momentum(inert, free, of_Y, of_Z, axes):
     """What makes "larger rates, sparser attention": endless sequences of Syn-Medium, 100 updates, ratio 2, against
     the effective rate eta_Z / (1 - mu). With momentum 0.9 the entropy falls to 1.855 at K = 20 and 1.815 at K = 6;
@@ -89,13 +84,25 @@ def momentum(inert, free, of_Y, of_Z, axes):
     (2.021) does not do it either: the logits must go on growing while the attention goes on moving. Where the rate is
     so small that 100 updates do not suffice, both fall."""
     for K, panel in zip((6.0, 20.0), axes, strict=True):
-        for run, scale, color, label in ((inert, 10.0, VERMILION, r"$\mu = 0.9$"), (free, 1.0, BLUE, r"$\mu = 0$")):
+        for run, scale, color, label in (
+            (inert, 10.0, VERMILION, r"$\mu = 0.9$"),
+            (free, 1.0, BLUE, r"$\mu = 0$"),
+        ):
             entropy = entropy_of(run).sel(classes=K, ratio=2.0)
             panel.plot(entropy.eta_Z * scale, entropy, "o-", ms=4, color=color, label=label)
         panel.set(
-            title=f"$K = {K:g}$", xscale="log", xlabel=r"effective rate $\eta_Z / (1 - \mu)$", ylabel="entropy (nat)"
+            title=f"$K = {K:g}$",
+            xscale="log",
+            xlabel=r"effective rate $\eta_Z / (1 - \mu)$",
+            ylabel="entropy (nat)",
         )
-    for run, mark, label in ((of_Y, "^", r"$\mu = 0.9$ on $Y$ only"), (of_Z, "s", r"$\mu = 0.9$ on $Z$ only")):
+    for run, mark, label in (
+        (of_Y, "^", r"$\mu = 0.9$ on $Y$ only"),
+        (of_Z, "s", r"$\mu = 0.9$ on $Z$ only"),
+    ):
         axes[1].plot([30.0], [float(entropy_of(run))], mark, color=GREEN, ms=6, label=label)
-    panels.legend(axes[1], loc="lower left")
-    panels.letter(axes)
+    ps.legend(axes[1], loc="lower left")
+    ps.letter(axes)
+
+
+figures = (ratio_and_time, momentum)

@@ -7,10 +7,8 @@ import xarray as xr
 from scipy.integrate import solve_ivp
 
 from ... import closed_forms
-from . import exactly
 
 
-@exactly
 def softmax_steps(outputs: int, eta_Y: float, steps: int) -> xr.Dataset:
     """Logits and residuals of a softmax trained on one label, against the recursion for h*."""
     M, w, logits, residuals = outputs, np.zeros(outputs), [], []
@@ -23,24 +21,38 @@ def softmax_steps(outputs: int, eta_Y: float, steps: int) -> xr.Dataset:
     h = np.asarray(closed_forms.h_star_path(steps, float(M), eta_Y))[:, None]
     zeta = (np.eye(M)[0] - 1 / M) * M / (M - 1)
     forecast, slowed = (M - 1) * h[1:] * zeta, (M - 1) / (M - 1 + np.exp(M * h[:-1])) * zeta
-    values = {"logits": logits, "logits_forecast": forecast, "residual": residuals, "residual_forecast": slowed}
+    values = {
+        "logits": logits,
+        "logits_forecast": forecast,
+        "residual": residuals,
+        "residual_forecast": slowed,
+    }
     coords = {"step": np.arange(1, steps + 1), "output": np.arange(M)}
     return xr.Dataset({k: (("step", "output"), np.asarray(v)) for k, v in values.items()}, coords)
 
 
-@exactly
 def decoder_flow(outputs: int, eta_Y: float) -> xr.Dataset:
     """M h by its closed form and by solving its differential equation; both sides of the implicit equation."""
     M, s = outputs, np.geomspace(1e-2, 1e5, 71)
     found = solve_ivp(
-        lambda s, x: M * eta_Y / (M - 1 + np.exp(x)), (0, s[-1]), [0.0], "Radau", s, rtol=1e-10, atol=1e-12
+        lambda s, x: M * eta_Y / (M - 1 + np.exp(x)),
+        (0, s[-1]),
+        [0.0],
+        "Radau",
+        s,
+        rtol=1e-10,
+        atol=1e-12,
     )
     x = np.asarray(closed_forms.Mh(s, float(M), eta_Y))
-    values = {"closed": x, "solved": found.y[0], "left": np.exp(x) + (M - 1) * x, "right": M * eta_Y * s + 1}
+    values = {
+        "closed": x,
+        "solved": found.y[0],
+        "left": np.exp(x) + (M - 1) * x,
+        "right": M * eta_Y * s + 1,
+    }
     return xr.Dataset({k: ("s", v) for k, v in values.items()}, {"s": s})
 
 
-@exactly
 def discrete_gap(outputs: int, eta_Y: float) -> xr.Dataset:
     """M (h* - h) at every step up to 3000 / eta_Y."""
     steps, M = round(3000 / eta_Y), float(outputs)
@@ -49,7 +61,6 @@ def discrete_gap(outputs: int, eta_Y: float) -> xr.Dataset:
     return xr.Dataset({"gap": ("s", gap)}, {"s": s, "eta_Y": eta_Y, "outputs": M})
 
 
-@exactly
 def steps_and_flow(outputs: int, eta_Y: tuple[float, ...], last: int) -> xr.Dataset:
     """M h* and M h at every step up to the last, for several step sizes."""
     M, s = float(outputs), np.arange(last + 1)
@@ -68,10 +79,12 @@ def later_root(outputs: tuple[float, ...]) -> xr.Dataset:
     return xr.Dataset({k: ("outputs", v) for k, v in values.items()}, {"outputs": M})
 
 
-@exactly
 def class_counts(classes: int, outputs: int, eta_Y: float, steps: int, draws: int) -> xr.Dataset:
     """How far the decoders of the classes are apart after batch-1 steps in random order, over many draws."""
-    counts, M = np.random.default_rng(0).multinomial(steps, np.full(classes, 1 / classes), draws), float(outputs)
+    counts, M = (
+        np.random.default_rng(0).multinomial(steps, np.full(classes, 1 / classes), draws),
+        float(outputs),
+    )
     h = np.asarray(closed_forms.h_star_path(int(counts.max()), M, eta_Y))
     theta = h[counts] / float(closed_forms.h(steps / classes, M, eta_Y)) - 1
     values = {
@@ -82,7 +95,6 @@ def class_counts(classes: int, outputs: int, eta_Y: float, steps: int, draws: in
     return xr.Dataset(values, {"draw": np.arange(draws), "steps": float(steps), "classes": float(classes)})
 
 
-@exactly
 def time_to_residual(outputs: int, epsilon: tuple[float, ...]) -> xr.Dataset:
     """eta_Y N / K when the norm of the residual is epsilon, and that norm by the decoder's closed form then."""
     M, eps = float(outputs), np.array(epsilon)

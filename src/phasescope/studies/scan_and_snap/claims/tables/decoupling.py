@@ -6,10 +6,7 @@ import numpy as np
 import xarray as xr
 from scipy.integrate import solve_ivp
 
-from phasescope.engine.precision import exact_numbers
-
 from ... import closed_forms
-from . import exactly
 
 
 def overlapping(tokens: int, classes: int, common: float) -> np.ndarray:
@@ -35,7 +32,6 @@ def directions(outputs: int, classes: int) -> np.ndarray:
     return outputs / (outputs - 1) * (np.eye(outputs)[:, :classes] - 1 / outputs)
 
 
-@exactly
 def batch_1_decoder(tokens: int, classes: int, outputs: int, eta_Y: float, steps: int) -> xr.Dataset:
     """Y after batch-1 steps of the modified gradient in random class order, and its closed form given the counts."""
     F = overlapping(tokens, classes, 0.5)
@@ -51,7 +47,6 @@ def batch_1_decoder(tokens: int, classes: int, outputs: int, eta_Y: float, steps
     return xr.Dataset(values | {"logits": (("class", "output"), F.T @ Y), "alone": (("class", "output"), W.T)})
 
 
-@exactly
 def pull_coefficients(tokens: int, classes: int, outputs: int, eta_Y: float, steps: int) -> xr.Dataset:
     r"""Least-squares coefficients of $g_n = Y r_n$ on F, decoupled and with equal counts, against Theorem 1's
     formula.
@@ -79,7 +74,11 @@ def true_coefficients(tokens: int, classes: int, outputs: int, eta_Y: float, ste
     Coefficients of $g_n$ on F by least squares, and $a_{nn'} = S_{n'} \cdot r_n$.
     """
     F = overlapping(tokens, classes, 0.5)
-    Y, S, targets = np.zeros((tokens, outputs)), np.zeros((classes, outputs)), np.eye(outputs)[:, :classes]
+    Y, S, targets = (
+        np.zeros((tokens, outputs)),
+        np.zeros((classes, outputs)),
+        np.eye(outputs)[:, :classes],
+    )
     for _ in range(steps):
         R = (targets - softmax(Y.T @ F)).T
         S = S + eta_Y / classes * R
@@ -98,7 +97,11 @@ def held_flow(classes: int, outputs: int, rho: float, last: float) -> xr.Dataset
 
     def leads(S):
         own, other, rest = S
-        a, b, o = own + (K - 1) * rho * other, other + rho * (own + (K - 2) * other), rest * (1 + (K - 1) * rho)
+        a, b, o = (
+            own + (K - 1) * rho * other,
+            other + rho * (own + (K - 2) * other),
+            rest * (1 + (K - 1) * rho),
+        )
         return a - b, a - o
 
     def velocity(_, S):
@@ -111,8 +114,7 @@ def held_flow(classes: int, outputs: int, rho: float, last: float) -> xr.Dataset
     found = solve_ivp(velocity, (0, last), np.zeros(3), "LSODA", clock, rtol=1e-11, atol=1e-13)
     over_label, over_rest = leads(found.y)
     rates = {"slowed": 1 - rho, "full": 1.0}
-    with exact_numbers():
-        values = {name: np.asarray(closed_forms.Mh(clock, float(M), rate)) for name, rate in rates.items()}
+    values = {name: np.asarray(closed_forms.Mh(clock, float(M), rate)) for name, rate in rates.items()}
     values |= {"over_label": over_label, "over_rest": over_rest}
     coords = {"clock": clock, "classes": K, "outputs": M}
     return xr.Dataset({k: ("clock", v) for k, v in values.items()}, coords)

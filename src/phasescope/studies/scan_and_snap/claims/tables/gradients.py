@@ -8,8 +8,6 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array, Float
 
-from phasescope.engine.precision import exact_numbers
-
 Vector = Float[Array | np.ndarray, "token"]
 
 
@@ -46,12 +44,15 @@ def batch_1_gradients(tokens: int, length: int, samples: int) -> xr.Dataset:
     for label in range(samples):
         Y, Z = generator.standard_normal((2, tokens, tokens))
         sequence = generator.integers(tokens, size=length)
-        with exact_numbers():
-            automatic = slope((jnp.asarray(Y), jnp.asarray(Z)), jnp.asarray(sequence), label)
+        automatic = slope((jnp.asarray(Y), jnp.asarray(Z)), jnp.asarray(sequence), label)
         found.append((np.stack(lemma_1(Y, Z, sequence, label)), np.stack(automatic), sequence[-1]))
     by_hand, automatic, queries = (np.stack(x) for x in zip(*found, strict=True))
     dims, names = ("sample", "table", "row", "column"), ["Y", "Z"]
-    values = {"by_hand": (dims, by_hand), "automatic": (dims, automatic), "query": ("sample", queries)}
+    values = {
+        "by_hand": (dims, by_hand),
+        "automatic": (dims, automatic),
+        "query": ("sample", queries),
+    }
     return xr.Dataset(values, {"table": names, "row": np.arange(tokens)})
 
 
@@ -83,10 +84,10 @@ def finite_length(lengths: tuple[int, ...], samples: int) -> xr.Dataset:
     rms, bias, size = [], [], np.linalg.norm(attention_gradient(p, z, Y))
     for length in lengths:
         counts = generator.multinomial(length - 1, p, samples).astype(float)
-        with exact_numbers():
-            off, curved = deviations(counts)
+        off, curved = deviations(counts)
         rms.append(np.sqrt((np.asarray(off) ** 2).sum(axis=1).mean()))
         bias.append(np.linalg.norm(np.asarray(curved).mean(axis=0)))
     return xr.Dataset(
-        {"rms": ("length", np.array(rms) / size), "bias": ("length", np.array(bias) / size)}, {"length": list(lengths)}
+        {"rms": ("length", np.array(rms) / size), "bias": ("length", np.array(bias) / size)},
+        {"length": list(lengths)},
     )

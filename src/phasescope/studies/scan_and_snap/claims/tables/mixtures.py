@@ -12,7 +12,6 @@ from jaxtyping import Array, Float
 
 from ... import model
 from ...data import Mixture, mixture
-from . import exactly
 
 
 def trained(P: Float[Array, "class token"], data: Mixture, rates: tuple[float, float], steps: int) -> Array:
@@ -43,15 +42,23 @@ def random_profiles(sets: int, classes: int, common: int, distinct: int, shape: 
     return P / P.sum(axis=2, keepdims=True)
 
 
-@exactly
 def random_mixtures(
-    sets: int, classes: int, common: int, distinct: int, shape: float | None, eta_Z: float, steps: int
+    sets: int,
+    classes: int,
+    common: int,
+    distinct: int,
+    shape: float | None,
+    eta_Z: float,
+    steps: int,
 ) -> xr.Dataset:
     """Attention logits after training on random mixtures, each class with a last token of its own."""
     P = random_profiles(sets, classes, common, distinct, shape)
     data = mixture(P[0], np.arange(classes))
     Z = np.asarray(jax.jit(jax.vmap(partial(trained, data=data, rates=(1.0, eta_Z), steps=steps)))(P))
-    own = np.stack([Z[:, n, common + n * distinct : common + (n + 1) * distinct] for n in range(classes)], axis=1)
+    own = np.stack(
+        [Z[:, n, common + n * distinct : common + (n + 1) * distinct] for n in range(classes)],
+        axis=1,
+    )
     values = {
         "z_dt": (("set", "class", "distinct_token"), own),
         "z_ct": (("set", "class", "common_token"), Z[:, :, :common]),
@@ -86,7 +93,6 @@ def likelihood(weights: model.Weights, data: Mixture, residual: bool) -> Array:
     return -model.read_out(f @ weights.Y, np.arange(len(data.last)), many).loss.mean()
 
 
-@exactly
 def residual_connection(eta_Y: float, eta_Z: float, steps: int) -> xr.Dataset:
     """Attention logits by kind of token, without and with the residual connection, over the queries that see it."""
     data, found = mixture(grouped(), GROUPS), []
@@ -106,7 +112,6 @@ def residual_connection(eta_Y: float, eta_Z: float, steps: int) -> xr.Dataset:
     return xr.Dataset(values, {"residual": [0, 1]})
 
 
-@exactly
 def prior(gap: float, eta: float, steps: int) -> xr.Dataset:
     """Two distinct tokens of equal frequency, one with a head start in its logit: the gap over time."""
     P = np.zeros((2, 6))
@@ -121,5 +126,9 @@ def prior(gap: float, eta: float, steps: int) -> xr.Dataset:
         return model.Weights(*(w + eta * g for w, g in zip(weights, slope, strict=True))), weights.Z
 
     Z = np.asarray(jax.lax.scan(step, start, length=steps + 1)[1])
-    values = {"gap": ("time", Z[:, 0, 1] - Z[:, 0, 0]), "ahead": ("time", Z[:, 0, 1]), "behind": ("time", Z[:, 0, 0])}
+    values = {
+        "gap": ("time", Z[:, 0, 1] - Z[:, 0, 0]),
+        "ahead": ("time", Z[:, 0, 1]),
+        "behind": ("time", Z[:, 0, 0]),
+    }
     return xr.Dataset(values, {"time": np.arange(steps + 1)})

@@ -5,17 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 import phasescope as ps
-from phasescope.claims.requests import Runs
 
 from ..closed_forms import t_bar, t_snap
 from ..data import common_weight
 from ..theory import closed_form, decoupled, memoryless, theory
 from ..training import population, sampled, symmetric
-from .tables import decoder as tables
+from . import tables
 
-RATES = (0.0, 0.01, 0.1, 1.0, 10.0)  # eta_Z at eta_Y = 1; at 0 the attention is held where it starts
+RATES = (
+    0.0,
+    0.01,
+    0.1,
+    1.0,
+    10.0,
+)  # eta_Z at eta_Y = 1; at 0 the attention is held where it starts
+RANDOM_DIRECTIONS = {"tokens": 30, "classes": 5, "outputs": 40, "eta_Y": 1.0}
 LATE = 1e3  # how many units of time the long flows last
 
 
@@ -42,23 +49,33 @@ OVERLAPS, CLASSES, OUTPUTS = (0.01, 0.02), (4.0, 10.0), 1000.0
 UNITS = {K: float(t_bar(K, OUTPUTS, 1.0)) for K in CLASSES}
 _one_token: dict[str, Any] = {"common": 1, "distinct": 20}
 _one = _one_token | {
-    "classes": CLASSES, "vocabulary": OUTPUTS, "p_common": [float(common_weight(rho, 20)) for rho in OVERLAPS],
-    "eta_Z": (1e-3, 0.1, 1.0, 10.0), "horizon": UNITS[10.0] * LATE,
+    "classes": CLASSES,
+    "vocabulary": OUTPUTS,
+    "p_common": [float(common_weight(rho, 20)) for rho in OVERLAPS],
+    "eta_Z": (1e-3, 0.1, 1.0, 10.0),
+    "horizon": UNITS[10.0] * LATE,
     "at": sorted({*log_grid(UNITS[10.0], per_decade=10), *log_grid(UNITS[4.0], per_decade=10)}),
-}  # fmt: skip
+}
 one = ps.sweeps(symmetric, optimiser="flow", **_one)
 one_decoupled = ps.sweeps(decoupled, **_one)
 one_theory = ps.sweeps(theory, **_one)
 one_memoryless = ps.sweeps(memoryless, **_one)
 
 
-def held(arm, K: float, M: float, rho: float, **more: Any) -> Runs:
+def held(arm, K: float, M: float, rho: float, **more: Any) -> ps.Request:
     """Attention held at an overlap rho: what the decoder alone does, up to 100 units of time."""
     unit = float(t_bar(K, M, 1.0))
     return ps.runs(
-        arm, classes=K, vocabulary=M, p_common=float(common_weight(rho, 20)), eta_Z=0.0, horizon=100 * unit,
-        at=log_grid(unit, first=0.1, last=100.0, per_decade=10), **_one_token, **more,
-    )  # fmt: skip
+        arm,
+        classes=K,
+        vocabulary=M,
+        p_common=float(common_weight(rho, 20)),
+        eta_Z=0.0,
+        horizon=100 * unit,
+        at=log_grid(unit, first=0.1, last=100.0, per_decade=10),
+        **_one_token,
+        **more,
+    )
 
 
 held_4 = held(symmetric, 4.0, 300.0, 0.0188, optimiser="flow")
@@ -68,54 +85,93 @@ held_10_decoupled = held(decoupled, 10.0, 1000.0, 0.0275)
 
 # The force on a held attention against its overlap.
 _force = _one_token | {
-    "classes": 10.0, "p_common": [float(common_weight(rho, 20)) for rho in (1e-4, 2e-4, 4e-4, 7e-4, 1e-3)],
-    "eta_Z": 0.0, "horizon": UNITS[10.0], "at": [0.3 * UNITS[10.0], UNITS[10.0]],
-}  # fmt: skip
+    "classes": 10.0,
+    "p_common": [float(common_weight(rho, 20)) for rho in (1e-4, 2e-4, 4e-4, 7e-4, 1e-3)],
+    "eta_Z": 0.0,
+    "horizon": UNITS[10.0],
+    "at": [0.3 * UNITS[10.0], UNITS[10.0]],
+}
 force = ps.sweeps(symmetric, vocabulary=1e3, optimiser="flow", **_force)
 force_theory = ps.sweeps(theory, vocabulary=1e6, **_force)
 
 # Theorem 4 against its own equation, updates summed as printed.
 SNAP_10 = float(t_snap(10.0, 1000.0, 0.5))
 theorem_4 = ps.runs(
-    theory, classes=10.0, vocabulary=1000.0, p_common=float(common_weight(0.01, 20)), eta_Y=0.5, eta_Z=0.5,
-    class_weight="sum", horizon=14 * SNAP_10, at=sorted([0.0, *np.geomspace(1.0, 14 * SNAP_10, 80), 1000.0]), **_one_token,
-)  # fmt: skip
+    theory,
+    classes=10.0,
+    vocabulary=1000.0,
+    p_common=float(common_weight(0.01, 20)),
+    eta_Y=0.5,
+    eta_Z=0.5,
+    class_weight="sum",
+    horizon=14 * SNAP_10,
+    at=sorted([0.0, *np.geomspace(1.0, 14 * SNAP_10, 80), 1000.0]),
+    **_one_token,
+)
 # Where the decoupled force turns round: strong correlation, one common token.
 turning = ps.sweeps(
-    decoupled, classes=2.0, vocabulary=34.0, p_common=float(common_weight(0.7, 20)), eta_Z=(0.3, 1.0, 3.0, 10.0),
-    horizon=UNIT_SMALL * LATE, at=log_grid(UNIT_SMALL), **_one_token,
-)  # fmt: skip
+    decoupled,
+    classes=2.0,
+    vocabulary=34.0,
+    p_common=float(common_weight(0.7, 20)),
+    eta_Z=(0.3, 1.0, 3.0, 10.0),
+    horizon=UNIT_SMALL * LATE,
+    at=log_grid(UNIT_SMALL),
+    **_one_token,
+)
 
 # Syn-Medium in flow: the ratio of the rates, the number of classes, and the horizon eta_Z t.
 RATIOS = (0.03, 0.1, 0.3, 1.0, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
 HORIZONS = (1e2, 1e3, 1e4, 1e5, 1e6)
 _medium: dict[str, Any] = {
-    "per_last": 2, "classes": (2.0, 6.0, 10.0, 20.0, 100.0), "eta_Y": RATIOS, "eta_Z": 1.0,
-    "horizon": 1e6, "at": HORIZONS,
-}  # fmt: skip
+    "per_last": 2,
+    "classes": (2.0, 6.0, 10.0, 20.0, 100.0),
+    "eta_Y": RATIOS,
+    "eta_Z": 1.0,
+    "horizon": 1e6,
+    "at": HORIZONS,
+}
 medium = ps.sweeps(symmetric, optimiser="flow", **_medium)
 medium_memoryless = ps.sweeps(memoryless, **_medium)
 
 # The same path at other rates: eta_Y = eta_Z, recorded on a grid that is closed under doubling.
 DOUBLED = tuple(float(x) for x in 2.0 ** np.arange(-3, 15.25, 0.25))
 rescaled = ps.sweeps(
-    symmetric, ratio=1.0, eta_Z=(0.25, 0.5, 1.0, 2.0), optimiser="flow", horizon=DOUBLED[-1], at=DOUBLED
+    symmetric,
+    ratio=1.0,
+    eta_Z=(0.25, 0.5, 1.0, 2.0),
+    optimiser="flow",
+    horizon=DOUBLED[-1],
+    at=DOUBLED,
 )
 
 # The closed forms of Theorems 1 and 4.
 speed = ps.runs(
-    closed_form, classes=10.0, vocabulary=1000.0, eta_Y=0.5, eta_Z=0.5, class_weight="sum", horizon=2e6,
+    closed_form,
+    classes=10.0,
+    vocabulary=1000.0,
+    eta_Y=0.5,
+    eta_Z=0.5,
+    class_weight="sum",
+    horizon=2e6,
     at=[0.0, *np.geomspace(1.0, 2e6, 1500)],
-)  # fmt: skip
+)
 speeds = ps.sweeps(
-    closed_form, preset="figure_3", eta_Y=(0.5, 1.0, 2.0, 5.0, 10.0), at=[0.0, *np.geomspace(1.0, 1000.0, 600)]
+    closed_form,
+    preset="figure_3",
+    eta_Y=(0.5, 1.0, 2.0, 5.0, 10.0),
+    at=[0.0, *np.geomspace(1.0, 1000.0, 600)],
 )
 figure_3 = ps.sweeps(closed_form, preset="figure_3", eta_Y=(0.5, 1.0, 2.0, 5.0, 10.0), at=range(1001))
 _snaps = [float(t_snap(10.0, 1000.0, 2 * eta)) for eta in (0.1, 0.25, 0.5, 1.0)]
 figure_9 = ps.sweeps(
-    closed_form, preset="figure_9", ratio=2.0, eta_Z=(0.1, 0.25, 0.5, 1.0), at=sorted({*_snaps, *range(1001)})
+    closed_form,
+    preset="figure_9",
+    ratio=2.0,
+    eta_Z=(0.1, 0.25, 0.5, 1.0),
+    at=sorted({*_snaps, *range(1001)}),
 )
-figure_8 = ps.tables(tables.steps_and_flow, outputs=1000, eta_Y=(0.5, 1.0, 2.0), last=60)
+figure_8 = ps.tables(tables.decoder.steps_and_flow, outputs=1000, eta_Y=(0.5, 1.0, 2.0), last=60)
 
 # The paper's experiments. Syn-Small, 100 updates.
 every_update = range(101)
@@ -132,18 +188,27 @@ endless_sequences = ps.runs(population, **_lengths)
 
 # Syn-Medium, 100 updates from random tables; 10 seeds. Each number of classes is a program of its own.
 FIGURE_6 = {
-    "preset": "figure_6", "eta_Z": (0.5, 1.0, 2.0, 3.0), "ratio": (1.0, 2.0, 5.0, 10.0), "seeds": 10, "at": (0, 100),
+    "preset": "figure_6",
+    "eta_Z": (0.5, 1.0, 2.0, 3.0),
+    "ratio": (1.0, 2.0, 5.0, 10.0),
+    "seeds": 10,
+    "at": (0, 100),
     "lanes": 16,  # the sixteen runs of one seed share their draws
     "precision": "float32",  # entropies are those in float64 to 1e-6
-}  # fmt: skip
+}
 figure_6 = {2 * n: ps.sweeps(sampled, num_last=n, **FIGURE_6) for n in (1, 3, 5, 10)}
 # The same from zero and with endless sequences.
 _twin = {"per_last": 2, "classes": (2.0, 6.0, 10.0, 20.0), "at": (0, 100)}
 twin = ps.sweeps(symmetric, eta_Z=(0.5, 1.0, 2.0, 3.0), ratio=(0.5, 1.0, 2.0, 3.0, 5.0, 10.0), **_twin)
 longer_twin = ps.sweeps(
-    symmetric, per_last=2, classes=_twin["classes"], eta_Z=0.5, ratio=(0.5, 1.0, 2.0, 3.0, 5.0, 10.0), steps=4000,
+    symmetric,
+    per_last=2,
+    classes=_twin["classes"],
+    eta_Z=0.5,
+    ratio=(0.5, 1.0, 2.0, 3.0, 5.0, 10.0),
+    steps=4000,
     at=(0, 100, 1000, 4000),
-)  # fmt: skip
+)
 # Momentum against none at the same effective rate eta / (1 - mu).
 INERT, FREE = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0), (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
 with_momentum = ps.sweeps(symmetric, eta_Z=INERT, ratio=(1.0, 2.0), **_twin)
@@ -158,3 +223,8 @@ free_steps = [
     ps.runs(symmetric, eta_Y=eta, eta_Z=eta, momentum=0.0, steps=n, at=(0, n)) for eta, n in FREE_STEPS.items()
 ]
 inert_steps = [ps.runs(symmetric, eta_Y=eta, eta_Z=eta, steps=n, at=(0, n)) for eta, n in INERT_STEPS.items()]
+
+
+def at_rho(run: xr.Dataset, rho: float = 0.01, K: float = 10.0) -> xr.Dataset:
+    """One setting of a sweep over overlaps and class numbers."""
+    return run.sel(classes=K).isel(p_common=OVERLAPS.index(rho))

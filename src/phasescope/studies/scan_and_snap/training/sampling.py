@@ -16,10 +16,10 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Int, UInt32
 
-from . import model
-from .data import last_tokens, slots
-from .model import Weights
-from .spec import Spec
+from .. import model
+from ..data import last_tokens, slots
+from ..model import Weights
+from ..spec import Spec
 
 FEW = 8  # up to this many classes it is faster to multiply with all context tokens than to pick rows
 
@@ -141,6 +141,9 @@ def own_logits(Z: Float[Array, "last token"], layout: Layout) -> Float[Array, "c
 
 def to_table(by_class: Float[Array, "class slot"], layout: Layout) -> Float[Array, "last token"]:
     """What the classes' logits receive, as rows of the attention table."""
-    C, own = layout.common, model.rows(layout.last, int(layout.last.max()) + 1).astype(by_class.dtype)
+    C, own = (
+        layout.common,
+        model.rows(layout.last, int(layout.last.max()) + 1).astype(by_class.dtype),
+    )
     distinct = (own[:, :, None] * by_class[None, :, C:]).reshape(len(own), -1)
     return jnp.concatenate([own @ by_class[:, :C], distinct], axis=1)

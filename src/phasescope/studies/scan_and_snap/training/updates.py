@@ -11,11 +11,12 @@ import jax.random as jr
 import optax
 from jaxtyping import Array, Float
 
-from phasescope.plan.dynamics import Dynamics, State
+import phasescope as ps
 
-from . import model, sampling
-from .model import Weights
-from .spec import Spec
+from .. import model
+from ..model import Weights
+from ..spec import Spec
+from . import sampling
 
 ADAM = optax.scale_by_adam(0.9, 0.999, 1e-8)
 AHEAD = 16  # updates whose mini-batches are drawn at once
@@ -55,7 +56,7 @@ def update(state: Training, ascent: Any, rates: Any, momenta: Any) -> Training:
     return Training(weights, moments, state.batch_loss)
 
 
-class minibatches(Dynamics):
+class minibatches(ps.Dynamics):
     """Updates on mini-batches; the batch of an update follows from the key and the number of the update alone.
 
     The batches of some updates are drawn at once, and then a run takes all of these updates. In a block of runs on a
@@ -64,10 +65,13 @@ class minibatches(Dynamics):
 
     spec: Spec
 
-    def advance(self, state: State, t0: Array, t1: Array, key: Array) -> State:
+    def advance(self, state: ps.State, t0: Array, t1: Array, key: Array) -> ps.State:
         spec = self.spec
         place, kind = sampling.layout(spec), state.params.weights.Y.dtype
-        numbers = model.copies(spec.labels, state.params.weights.Y.shape[1], spec.M), *settings(Weights, spec)
+        numbers = (
+            model.copies(spec.labels, state.params.weights.Y.shape[1], spec.M),
+            *settings(Weights, spec),
+        )
         copies, rates, momenta = jax.tree.map(lambda x: jnp.asarray(x, kind), numbers)
 
         def learn(training, batches, count, copies, rates, momenta):
@@ -89,7 +93,7 @@ class minibatches(Dynamics):
             return t + count, learn(training, batches, count, copies, rates, momenta)
 
         _, training = jax.lax.while_loop(lambda carry: carry[0] < t1, some, (jnp.asarray(t0), state.params))
-        return State(training, state.memory, state.carry)
+        return ps.State(training, state.memory, state.carry)
 
 
 def draw_ahead(key: Array, t: Array, count: Array, spec: Spec) -> sampling.Batch:

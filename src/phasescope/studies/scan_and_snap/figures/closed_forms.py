@@ -1,4 +1,4 @@
-"""Figures 3, 8 and 9: what the theory has in closed form."""
+"""Figures 8 and 9 of the appendix: the decoder and the growth of attention in closed form."""
 
 from __future__ import annotations
 
@@ -6,51 +6,48 @@ import numpy as np
 
 import phasescope as ps
 
-from ..claims import requests as ask
+from ..claims import evidence
 from ..phases import snap_time
-from . import panels
+from .panels import FORMULA
 
 
-@ps.figure("Figure 3", ask.figure_3, size=(4.2, 3.0))
-def figure_3(sweep, axes):
-    """Growth factor chi = exp(2 B_n) in closed form (K = 10, M = 1000, eta_Z = 0.5, rho_0 = 1), dotted: the
-    transition time t_0. A slower decoder snaps later (t_0 = 364.7, 182.3, 91.2, 36.5, 18.2) and with more growth:
-    chi(1000) = 149.5, 113.8, 85.8, 58.5, 43.6. Before t_0 the curves cross: at t = 100 the largest is that of eta_Y =
-    1."""
-    for eta, start, color in zip(sweep.eta_Y.values, snap_time(sweep).values, panels.shades(5), strict=True):
-        curve = sweep.chi_closed.sel(eta_Y=eta)
-        axes.plot(curve.time, curve, color=color, label=rf"$\eta_Y = {eta:g}$")
-        axes.axvline(start, ls=":", lw=1.1, color=color)
-    axes.set(xlabel="batch-1 steps $t$", ylabel=r"growth factor $\chi = e^{2B_n}$", xlim=(0, 1000), ylim=(0, 165))
-    panels.legend(axes, loc="upper left", ncols=3, bbox_to_anchor=(0.0, 1.14), columnspacing=1.0)
-
-
-@ps.figure("Figure 8", ask.figure_8, size=(4.2, 3.0))
+@ps.figure("Figure 8", evidence.figure_8, size=(4.2, 3.0))
 def figure_8(table, axes):
     """A class's decoder in unit steps, M h* (stairs), and as a flow, M h (dashed), at M = 1000: M h*(10) = 4.9007,
     7.9216, 9.4982 and M h(10) = 4.8749, 7.7310, 9.2808 for eta_Y = 0.5, 1, 2. Growth is linear up to ln M (dotted),
     then logarithmic. The gap is largest, 0.2 eta_Y, at 1.3 to 1.5 ln M / eta_Y, a tenth of the lemma's bound, and
     closes like 1/s."""
-    for eta, color in zip(table.eta_Y.values, panels.shades(3), strict=True):
+    for eta, color in zip(table.eta_Y.values, ps.shades(3), strict=True):
         lane = table.sel(eta_Y=eta)
         axes.step(
-            lane.s, lane.steps, where="post", color=color, lw=2.0, alpha=0.55, label=rf"$Mh^*$, $\eta_Y = {eta:g}$"
+            lane.s,
+            lane.steps,
+            where="post",
+            color=color,
+            lw=2.0,
+            alpha=0.55,
+            label=rf"$Mh^*$, $\eta_Y = {eta:g}$",
         )
         axes.plot(lane.s, lane.flow, ls="--", lw=1.1, color=color)
     axes.plot([], [], ls="--", lw=1.1, color="0.3", label="$Mh$")
-    axes.axhline(np.log(float(table.outputs)), **panels.FORMULA, zorder=0)
+    axes.axhline(np.log(float(table.outputs)), **FORMULA, zorder=0)
     axes.text(59, np.log(float(table.outputs)) - 0.15, r"$\ln M$", ha="right", va="top", fontsize=8)
-    axes.set(xlabel="visits $s$ of the class", ylabel=r"$M h^*(s)$, $M h(s)$", xlim=(0, 60), ylim=(0, 12.5))
-    panels.legend(axes, loc="lower right")
+    axes.set(
+        xlabel="visits $s$ of the class",
+        ylabel=r"$M h^*(s)$, $M h(s)$",
+        xlim=(0, 60),
+        ylim=(0, 12.5),
+    )
+    ps.legend(axes, loc="lower right")
 
 
-@ps.figure("Figure 9", ask.figure_9, panels=(1, 2), size=(7.2, 2.9))
+@ps.figure("Figure 9", evidence.figure_9, panels=(1, 2), size=(7.2, 2.9))
 def figure_9(sweep, axes):
     """B_n in closed form at eta_Y / eta_Z = 2 (K = 10, M = 1000, rho_0 = 1), dots at t_0. Left: B_n(t_0) = 2.25599
     for every eta_Z, and B_n(1000) = 2.2648, 2.3304, 2.3673, 2.3992. Right: against eta_Y t all are one curve, so that
     a larger rate is a faster clock and no larger limit."""
     left, right = axes
-    for eta, start, color in zip(sweep.eta_Z.values, snap_time(sweep).values, panels.shades(4), strict=True):
+    for eta, start, color in zip(sweep.eta_Z.values, snap_time(sweep).values, ps.shades(4), strict=True):
         curve = sweep.B_n.sel(eta_Z=eta)
         dot = float(curve.sel(time=start, method="nearest"))
         for panel, unit in ((left, 1.0), (right, 2 * eta)):
@@ -60,5 +57,8 @@ def figure_9(sweep, axes):
         left.axvline(start, ls=":", lw=1, color=color)
     left.set(xlabel="batch-1 steps $t$", ylabel="$B_n$", xlim=(0, 1000), ylim=(1.0, 2.5))
     right.set(xlabel=r"$\eta_Y t$", ylabel="$B_n$", xscale="log", xlim=(1, 2000), ylim=(0, 2.5))
-    panels.legend(left, loc="lower right")
-    panels.letter(axes)
+    ps.legend(left, loc="lower right")
+    ps.letter(axes)
+
+
+figures = (figure_8, figure_9)

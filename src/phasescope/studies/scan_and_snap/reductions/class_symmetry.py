@@ -22,6 +22,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from ..data import profile_weights
+from ..spec import Spec
+
 
 class Profile(NamedTuple):
     """What the data are: log weights of the tokens (they need not be normalised), and the sizes."""
@@ -60,6 +63,12 @@ class Prediction(NamedTuple):
     other: Float[Array, "*lanes"]
     rest: Float[Array, "*lanes"]
     loss: Float[Array, "*lanes"]
+
+
+def profile(spec: Spec) -> Profile:
+    """The data of the class-symmetric reduction."""
+    distinct, common = profile_weights(spec)
+    return Profile(jnp.log(distinct), jnp.log(common), spec.K, spec.M, float(spec.per_last))
 
 
 def by_table(Y: Any, Z: Any) -> State:
@@ -187,7 +196,10 @@ def _attention_gradient(state: State, f: Direction, p: Prediction, profile: Prof
 
 def _weights(z_d: Array, z_c: Array, profile: Profile) -> tuple[Array, Array]:
     """$P e^z$ up to a factor that neither attention nor direction feels."""
-    on_d, on_c = z_d + _to_lanes(profile.log_distinct, z_d), z_c + _to_lanes(profile.log_common, z_c)
+    on_d, on_c = (
+        z_d + _to_lanes(profile.log_distinct, z_d),
+        z_c + _to_lanes(profile.log_common, z_c),
+    )
     top = jnp.max(on_d, axis=0)
     if z_c.shape[0]:
         top = jnp.maximum(top, jnp.max(on_c, axis=0))

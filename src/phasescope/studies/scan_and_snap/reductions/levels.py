@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from . import closed_forms
-from .reduction import Direction, Prediction, Profile, direction, inverse_gram, predict
+from .. import closed_forms
+from .class_symmetry import Direction, Prediction, Profile, direction, inverse_gram, predict
 
 
 class Closed(NamedTuple):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -13,16 +11,15 @@ from jaxtyping import Array
 
 import phasescope as ps
 
-from ...errors import SpecError
-from . import model, reduction, sampling
-from .data import syn
-from .measuring import derive, measure_full, measure_symmetric, profile
-from .model import Weights
-from .spec import FLOW, MODEL, OPTIMISER, Spec
+from .. import model
+from ..data import syn
+from ..model import Weights
+from ..observables import derive, measure_full, measure_symmetric
+from ..reductions import class_symmetry
+from ..spec import FLOW, MODEL, OPTIMISER, Spec
+from . import sampling
+from .flows import KAPPA, RECORDS, flow_times
 from .updates import Training, begin, minibatches, settings, update
-
-RECORDS = 160
-KAPPA = 1.0  # flows are solved in log(1 + kappa t)
 
 
 @ps.arm(reads=(*MODEL, *OPTIMISER, "batch", "seq_length", "precision", "steps"))
@@ -30,7 +27,9 @@ def sampled(spec: Spec) -> ps.Plan:
     """Mini-batches of finite sequences, drawn as token counts; stochastic gradient descent with momentum, or Adam."""
     _as_laid_out(spec, "sampled")
     if spec.optimiser == "flow":
-        raise SpecError('sampled: mini-batches are taken in steps; choose optimiser="sgd" or "adam", or another arm.')
+        raise ps.SpecError(
+            'sampled: mini-batches are taken in steps; choose optimiser="sgd" or "adam", or another arm.'
+        )
 
     def look(state: Training):
         exact = jax.tree.map(lambda x: x.astype(float), (state.weights, state.batch_loss))
@@ -60,11 +59,18 @@ def population(spec: Spec) -> ps.Plan:
 def symmetric(spec: Spec) -> ps.Plan:
     """The same in the coordinates of the class symmetry: 4D + 3C numbers, whatever K and M are (L0)."""
     if spec.init != "zero":
-        raise SpecError('symmetric: classes are alike only from init="zero"; use population or sampled.')
-    data = profile(spec)
+        raise ps.SpecError('symmetric: classes are alike only from init="zero"; use population or sampled.')
+    data = class_symmetry.profile(spec)
     return ps.Plan(
-        init=lambda key: begin(reduction.zeros(spec.distinct, spec.common), spec),
-        stages=(_training(lambda state: reduction.gradient(state, data), reduction.by_table, spec, lanes_last=True),),
+        init=lambda key: begin(class_symmetry.zeros(spec.distinct, spec.common), spec),
+        stages=(
+            _training(
+                lambda state: class_symmetry.gradient(state, data),
+                class_symmetry.by_table,
+                spec,
+                lanes_last=True,
+            ),
+        ),
         measure=lambda state: measure_symmetric(state.weights, spec),
         derive=derive,
     )
@@ -75,16 +81,6 @@ def start(key: Array, spec: Spec) -> Weights:
     if spec.init == "uniform":
         return sampling.uniform_start(key, spec)
     return model.zeros(spec.context, spec.num_last, spec.labels)
-
-
-def follow(velocity: Callable[[Any], Any], spec: Spec, name: str = "flow") -> ps.Stage:
-    """A flow in log time up to the horizon."""
-    return ps.Stage(name, ps.flow(velocity, kappa=KAPPA), flow_times(spec))
-
-
-def flow_times(spec: Spec):
-    """Record times of flows: evenly spaced in log time."""
-    return ps.log_times(spec.end, RECORDS, first=0.1)
 
 
 def _training(ascent, by_table, spec: Spec, lanes_last: bool = False) -> ps.Stage:
@@ -103,10 +99,10 @@ def _training(ascent, by_table, spec: Spec, lanes_last: bool = False) -> ps.Stag
 
 def _as_laid_out(spec: Spec, arm: str) -> None:
     if spec.classes is not None:
-        raise SpecError(f"{arm}: classes are laid out by num_last and per_last; leave `classes` out.")
+        raise ps.SpecError(f"{arm}: classes are laid out by num_last and per_last; leave `classes` out.")
     if spec.init == "uniform" and spec.vocabulary is not None:
-        raise SpecError(f'{arm}: init="uniform" gives every output a column of its own; leave `vocabulary` out.')
+        raise ps.SpecError(f'{arm}: init="uniform" gives every output a column of its own; leave `vocabulary` out.')
     if spec.vocabulary is not None and isinstance(spec.vocabulary, float | np.floating):
         least = spec.context + spec.num_last + spec.labels
         if spec.vocabulary < least:
-            raise SpecError(f"{arm}: {least} tokens are laid out, more than vocabulary={spec.vocabulary:g}.")
+            raise ps.SpecError(f"{arm}: {least} tokens are laid out, more than vocabulary={spec.vocabulary:g}.")
