@@ -6,7 +6,6 @@ import pytest
 import phasescope as ps
 from phasescope.studies.scan_and_snap import study, training
 from phasescope.studies.scan_and_snap.model import Weights
-from phasescope.studies.scan_and_snap.observables import share
 from phasescope.studies.scan_and_snap.spec import Spec
 from phasescope.studies.scan_and_snap.training import sampling, updates
 
@@ -152,7 +151,7 @@ def test_what_an_arm_cannot_do_is_an_error(arm, changes, words):
 
 
 def test_averaged_updates_are_the_summed_ones_over_the_classes():
-    assert [share(Spec(classes=8.0, class_weight=word)) for word in ("mean", "sum")] == [0.125, 1.0]
+    assert [Spec(classes=8.0, class_weight=word).share for word in ("mean", "sum")] == [0.125, 1.0]
 
 
 def test_single_precision_changes_mini_batches_by_rounding_only():

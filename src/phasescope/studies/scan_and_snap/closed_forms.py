@@ -55,17 +55,24 @@ def h(s: Any, M: Any, eta_Y: Any) -> Array:
 def h_star(visits: Any, M: Any, eta_Y: Any) -> Array:
     """$h^*$ after a whole number of visits: the same growth in unit steps; nan beyond `VISITS_UP_TO`."""
     visits = jnp.asarray(visits)
-    grow = lambda _, x: x + M * eta_Y / (M - 1 + jnp.exp(x))
+
+    def visit(_, x):
+        return x + M * eta_Y / (M - 1 + jnp.exp(x))
+
     start = jnp.zeros(jnp.broadcast_shapes(jnp.shape(M), jnp.shape(eta_Y)))
-    followed = jax.lax.fori_loop(0, jnp.minimum(visits, VISITS_UP_TO).astype(int), grow, start) / M
+    count = jnp.minimum(visits, VISITS_UP_TO).astype(int)
+    followed = jax.lax.fori_loop(0, count, visit, start) / M
     return jnp.where(visits <= VISITS_UP_TO, followed, jnp.nan)
 
 
 def h_star_path(visits: int, M: Any, eta_Y: Any) -> Float[Array, "visit *lanes"]:
     """$h^*$ after 0, 1, ..., `visits` visits."""
-    grow = lambda x, _: (x + M * eta_Y / (M - 1 + jnp.exp(x)), x)
+
+    def visit(x, _):
+        return x + M * eta_Y / (M - 1 + jnp.exp(x)), x
+
     start = jnp.zeros(jnp.broadcast_shapes(jnp.shape(M), jnp.shape(eta_Y)))
-    return jax.lax.scan(grow, start, length=visits + 1)[1] / M
+    return jax.lax.scan(visit, start, length=visits + 1)[1] / M
 
 
 def gamma(t: Any, K: Any, M: Any, eta_Y: Any) -> Array:

@@ -30,7 +30,8 @@ class Mixture(NamedTuple):
 
 def mixture(P: Any, last: Any, outputs: int | None = None) -> Mixture:
     """Data given as tables, checked. By default the outputs are context tokens, last tokens and labels."""
-    P, last = np.asarray(P, float), np.asarray(last, int)
+    P = np.asarray(P, float)
+    last = np.asarray(last, int)
     if P.ndim != 2 or last.shape != P.shape[:1]:
         raise ps.SpecError(f"P has one row and `last` one entry for each class, got shapes {P.shape} and {last.shape}.")
     if (P < 0).any() or (abs(P.sum(1) - 1) > SUM).any():
@@ -76,7 +77,9 @@ def slots(spec: Spec) -> Float[Array, " slot"]:
 
 def syn(spec: Spec) -> Mixture:
     """The synthetic mixture: `num_last * per_last` classes with one profile."""
-    p, C, D = slots(spec), spec.common, spec.distinct
+    p = slots(spec)
+    C = spec.common
+    D = spec.distinct
     own = np.kron(np.eye(spec.labels), np.ones((1, D)))
     P = jnp.concatenate([jnp.tile(p[:C], (spec.labels, 1)), own * jnp.tile(p[C:], spec.labels)], axis=1)
     return Mixture(P, last_tokens(spec), spec.M)

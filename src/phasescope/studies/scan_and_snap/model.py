@@ -65,9 +65,9 @@ def attention(Z: Float[Array, "last token"], data: Mixture) -> Float[Array, "cla
 
 def read_out(w: Float[Array, "_ _"], label: Any, copies: Float[Array, " output"], axis: int = 1) -> Readout:
     """Softmax over all outputs against the right one; `label` is an index for each sample, outputs lie along `axis`."""
-    output, sample = (lambda x: jnp.expand_dims(x, 1 - axis)), (lambda x: jnp.expand_dims(x, axis))
-    many = output(copies)
-    right = output(jnp.arange(w.shape[axis])) == sample(jnp.asarray(label))
+    many = jnp.expand_dims(copies, 1 - axis)
+    outputs = jnp.expand_dims(jnp.arange(w.shape[axis]), 1 - axis)
+    right = outputs == jnp.expand_dims(jnp.asarray(label), axis)
     wrong = jnp.where(right, -jnp.inf, w + jnp.log(many))
     top = jnp.max(wrong, axis=axis, keepdims=True)
     top = jnp.where(jnp.isfinite(top), top, 0.0)

@@ -97,7 +97,15 @@ def late(ds: xr.Dataset, units: float = 1e3) -> xr.Dataset:
 def on(time: xr.DataArray, form: Callable[..., Any], *numbers: Any) -> xr.DataArray:
     """A closed form of time, at these times."""
     with ps.exact_numbers():
-        return time.copy(data=np.asarray(form(time.values, *map(float, numbers)))).rename(form.__name__)
+        values = np.asarray(form(time.values, *map(float, numbers)))
+    return time.copy(data=values).rename(form.__name__)
+
+
+def after_start(x: xr.DataArray) -> xr.DataArray:
+    """All records but that of the start; numbers that are no run's have none."""
+    if "time" not in x.dims:
+        return x
+    return x.isel(time=slice(1, None))
 
 
 def force_ratio(run: xr.Dataset) -> xr.DataArray:
@@ -106,7 +114,7 @@ def force_ratio(run: xr.Dataset) -> xr.DataArray:
     return (run.beta / run.iota).isel({"class": 0, "other_class": 0}, drop=True)
 
 
-def drop(run):
+def drop(run: xr.Dataset) -> xr.DataArray:
     """-z of the first common token."""
     return -run.z_ct.isel(last=0, common_token=0, drop=True)
 
@@ -118,4 +126,5 @@ def entropy_of(sweep: xr.Dataset) -> xr.DataArray:
 
 def over_seeds(x: xr.DataArray) -> tuple[xr.DataArray, xr.DataArray]:
     """Mean and standard error."""
-    return x.mean("seed", skipna=False), x.std("seed", ddof=1, skipna=False) / np.sqrt(x.sizes["seed"])
+    spread = x.std("seed", ddof=1, skipna=False)
+    return x.mean("seed", skipna=False), spread / np.sqrt(x.sizes["seed"])

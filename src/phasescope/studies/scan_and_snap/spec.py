@@ -66,7 +66,8 @@ class Spec(ps.Spec):
     )
 
     def __check_init__(self) -> None:
-        K, M = self.classes, self.vocabulary
+        K = self.classes
+        M = self.vocabulary
         if isinstance(K, float) and isinstance(M, float) and K > M:
             raise ps.SpecError(f"there are more classes than outputs (K > M): classes={K:g}, vocabulary={M:g}.")
         if isinstance(M, float) and K is None and self.num_last * self.per_last > M:
@@ -108,6 +109,13 @@ class Spec(ps.Spec):
     def momenta(self) -> tuple[Any, Any]:
         """Of the decoder and of the attention."""
         return self.momentum, self.momentum if self.momentum_Z is None else self.momentum_Z
+
+    @property
+    def share(self) -> Any:
+        """$1/K$ where updates of the attention are averaged over the classes, 1 where they are summed, as printed."""
+        if self.class_weight == "mean":
+            return 1 / self.K
+        return 1.0
 
     @property
     def end(self) -> Any:

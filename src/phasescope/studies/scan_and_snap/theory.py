@@ -17,7 +17,6 @@ from .observables import (
     measure_symmetric,
     measure_theory,
     observed,
-    share,
 )
 from .reductions import class_symmetry, levels
 from .spec import FLOW, RATES, SIZES, Spec
@@ -29,7 +28,11 @@ def decoupled(spec: Spec) -> ps.Plan:
     """L1: gradient flow in which the decoder's classes do not feel each other, as the theorems assume."""
     data = class_symmetry.profile(spec)
     rates = class_symmetry.by_table(spec.rate_Y, spec.eta_Z)
-    velocity = lambda state: jax.tree.map(lambda g, eta: eta * g, class_symmetry.decoupled(state, data), rates)
+
+    def velocity(state: class_symmetry.State) -> class_symmetry.State:
+        ascent = class_symmetry.decoupled(state, data)
+        return jax.tree.map(lambda g, eta: eta * g, ascent, rates)
+
     return ps.Plan(
         init=lambda key: class_symmetry.zeros(spec.distinct, spec.common),
         stages=(follow(velocity, spec),),
@@ -42,7 +45,10 @@ def decoupled(spec: Spec) -> ps.Plan:
 def theory(spec: Spec) -> ps.Plan:
     """L2: the theorems' equation of the attention alone, driven by the closed clock gamma(t)."""
     data = class_symmetry.profile(spec)
-    velocity = lambda state: levels.theory_velocity(state, data, spec.rate_Y, spec.eta_Z, share(spec))[0]
+
+    def velocity(state: levels.Closed) -> levels.Closed:
+        return levels.theory_velocity(state, data, spec.rate_Y, spec.eta_Z, spec.share)[0]
+
     return ps.Plan(
         init=lambda key: levels.closed_zeros(spec.distinct, spec.common),
         stages=(follow(velocity, spec),),
@@ -55,9 +61,13 @@ def theory(spec: Spec) -> ps.Plan:
 def memoryless(spec: Spec) -> ps.Plan:
     """The control: true gradient flow, but the decoder forgets how attention looked when it learnt."""
     data = class_symmetry.profile(spec)
+
+    def velocity(state: levels.Memoryless) -> levels.Memoryless:
+        return levels.memoryless_velocity(state, data, spec.rate_Y, spec.eta_Z)
+
     return ps.Plan(
         init=lambda key: levels.memoryless_zeros(spec.distinct, spec.common),
-        stages=(follow(lambda state: levels.memoryless_velocity(state, data, spec.rate_Y, spec.eta_Z), spec),),
+        stages=(follow(velocity, spec),),
         measure=lambda state: measure_memoryless(state, spec),
         derive=derive,
     )
@@ -76,7 +86,10 @@ class Curves(NamedTuple):
 @ps.arm(reads=(*SIZES, *RATES, "steps", "horizon", "rho_0", "class_weight"))
 def closed_form(spec: Spec) -> ps.Plan:
     """h, h*, gamma, Gamma and B_n of Theorems 1 and 4, in closed form."""
-    K, M, Y, Z = spec.K, spec.M, spec.rate_Y, spec.eta_Z
+    K = spec.K
+    M = spec.M
+    Y = spec.rate_Y
+    Z = spec.eta_Z
 
     def at(t: Array) -> Curves:
         return Curves(
@@ -84,7 +97,7 @@ def closed_form(spec: Spec) -> ps.Plan:
             h_star=closed_forms.h_star(jnp.floor(t / K), M, Y),
             gamma=closed_forms.gamma(t, K, M, Y),
             Gamma=closed_forms.Gamma(t, K, M, Y, Z),
-            B_n=closed_forms.B_n(t, K, M, Y, Z, spec.rho_0, share(spec)),
+            B_n=closed_forms.B_n(t, K, M, Y, Z, rho_0=spec.rho_0, share=spec.share),
         )
 
     return ps.Plan(

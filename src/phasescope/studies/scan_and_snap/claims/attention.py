@@ -6,7 +6,7 @@ import numpy as np
 
 import phasescope as ps
 
-from ..phases import late, moving, ran_to_the_end, top_logit
+from ..phases import after_start, late, moving, ran_to_the_end, top_logit
 from . import evidence, tables
 
 _random = {"sets": 60, "classes": 4, "distinct": 2, "eta_Z": 0.1, "steps": 400}
@@ -26,22 +26,14 @@ _alike = ps.tables(tables.mixtures.random_mixtures, common=5, shape=None, **_ran
     ),
     id="C16",
 )
-def distinct_tokens_gain_attention(*evidence):
+def distinct_tokens_gain_attention(*datasets):
     """Every distinct token's logit is above its start: at every record of a run, at the end of training on each of 60
     random mixtures."""
-
-    def judge(found):
-        logits = moving(found).z_dt
-        return ps.positive(
-            logits.isel(time=slice(1, None)) if "time" in logits.dims else logits,
-            "z of distinct tokens",
-        )
-
-    runs = [found for found in evidence if "time" in found.dims]
-    spreads = (moving(found).z_dt.std() for found in evidence)
+    logits = [moving(ds).z_dt for ds in datasets]
+    runs = [ds for ds in datasets if "time" in ds.dims]
     return (
-        ps.all_of(map(judge, evidence))
-        & ps.all_of(ps.at_least(s, 1e-6, "their spread") for s in spreads)
+        ps.all_of(ps.positive(after_start(z), "z of distinct tokens") for z in logits)
+        & ps.all_of(ps.at_least(z.std(), 1e-6, "their spread") for z in logits)
         & ran_to_the_end(*runs)
     )
 
@@ -51,8 +43,8 @@ def a_single_common_token_loses_attention(found):
     """If there is one common token, its logit falls below its start: in 60 random mixtures of four classes whose
     frequencies of it differ, and at every record of the symmetric flow."""
     logits = moving(found).z_ct
-    later = logits.isel(time=slice(1, None)) if "time" in logits.dims else logits
-    return ps.negative(later, "z of the common token") & ps.at_least(logits.std(), 1e-6, "its spread")
+    falls = ps.negative(after_start(logits), "z of the common token")
+    return falls & ps.at_least(logits.std(), 1e-6, "its spread")
 
 
 @ps.claim(
@@ -66,10 +58,9 @@ def a_single_common_token_loses_attention(found):
     ),
     id="C18",
 )
-def alike_common_tokens_lose_attention(*evidence):
+def alike_common_tokens_lose_attention(*datasets):
     """Several common tokens, each as frequent in every class as the others, all lose attention."""
-    found = [moving(ds).z_ct for ds in evidence]
-    later = [z.isel(time=slice(1, None)) if "time" in z.dims else z for z in found]
+    later = [after_start(moving(ds).z_ct) for ds in datasets]
     return ps.all_of(ps.negative(z, "z of common tokens") & ps.at_least(z.std(), 1e-6, "their spread") for z in later)
 
 
@@ -77,9 +68,9 @@ def alike_common_tokens_lose_attention(*evidence):
 def some_common_tokens_gain_attention(table):
     """With Gamma(1/2) frequencies of five common tokens and two distinct tokens with Gamma(1) ones in four classes, 9% to
     13% of the common logits grow, and none of the distinct ones falls. Other mixtures have other shares: 2% to 21%."""
-    return ps.within((table.z_ct > 0).mean(), 0.09, 0.13, "share of common logits that grow") & ps.positive(
-        table.z_dt, "z of distinct tokens"
-    )
+    share = (table.z_ct > 0).mean()
+    some_grow = ps.within(share, 0.09, 0.13, "share of common logits that grow")
+    return some_grow & ps.positive(table.z_dt, "z of distinct tokens")
 
 
 _BEHIND = "memory: rare distinct tokens fall behind less than the law says, by up to 0.26%, 12%, 59%, 64%"
@@ -98,9 +89,8 @@ def gains_follow_one_growth_factor(*runs):
     def judge(run):
         others = moving(run).isel(distinct_token=slice(None, -1))
         grown = moving(run).chi.isel(distinct_token=-1, time=-1)
-        return ps.agree(others.gain_defect, 0.0, atol=1e-6, what="r / (r_0 chi) - 1") & ps.at_least(
-            grown.max(), 1.02, "largest growth factor"
-        )
+        law = ps.agree(others.gain_defect, 0.0, atol=1e-6, what="r / (r_0 chi) - 1")
+        return law & ps.at_least(grown.max(), 1.02, "largest growth factor")
 
     return ps.all_of(map(judge, runs)) & ran_to_the_end(*runs)
 
@@ -109,12 +99,13 @@ def gains_follow_one_growth_factor(*runs):
 def rare_tokens_fall_behind_less_than_predicted(run):
     """In training the gain of the top token over the others is below the law: by at most 0.26%, 11.9%, 58.5%, 64.0%
     at 100 units of time for eta_Z / eta_Y = 0.01, 0.1, 1, 10 (Syn-Small)."""
-    defect = moving(run).gain_defect.isel({"class": 0, "distinct_token": slice(None, -1)})
-    worst = late(run, 100.0).gain_defect.isel({"class": 0, "distinct_token": slice(None, -1)}).min("distinct_token")
+    others = {"class": 0, "distinct_token": slice(None, -1)}
+    defect = moving(run).gain_defect.isel(others)
+    worst = late(run, 100.0).gain_defect.isel(others).min("distinct_token")
     worst = worst.sel(eta_Z=slice(1e-4, None))
-    return ps.agree(worst, np.array([-0.00256, -0.1191, -0.5854, -0.6399]), rtol=0.003, what="defect") & ps.at_most(
-        defect, 1e-12, "defect at all times"
-    )
+    expected = np.array([-0.00256, -0.1191, -0.5854, -0.6399])
+    as_found = ps.agree(worst, expected, rtol=0.003, what="defect")
+    return as_found & ps.at_most(defect, 1e-12, "defect at all times")
 
 
 @ps.claim(
@@ -140,10 +131,8 @@ def the_growth_factor_lies_between_its_bounds(*runs):
 
     def judge(run):
         run = moving(run)
-        z, share = (
-            top_logit(run),
-            run.f_dt.isel({"class": 0, "distinct_token": -1, "time": 0}, drop=True),
-        )
+        z = top_logit(run)
+        share = run.f_dt.isel({"class": 0, "distinct_token": -1, "time": 0}, drop=True)
         later = run.B_n > 1e-6  # before, the lower bound is an equality up to rounding
         between = ps.within(2 * z, 2 * share**2 * run.B_n, 2 * run.B_n, "ln chi_l0", where=later)
         return between & ps.increasing(run.B_n, "B")
@@ -156,7 +145,8 @@ def the_bounds_are_wide(run):
     """In Syn-Small at 100 units of time and equal rates: 2.98 <= chi = 30.5 <= 3.7e6."""
     at = late(run.sel(eta_Z=1.0), 100.0)
     share = run.f_dt.isel({"class": 0, "distinct_token": -1, "time": 0}, drop=True).sel(eta_Z=1.0)
-    low, high = np.exp(2 * share**2 * at.B_n), np.exp(2 * at.B_n)
+    low = np.exp(2 * share**2 * at.B_n)
+    high = np.exp(2 * at.B_n)
     return (
         ps.agree(low, 2.982, rtol=1e-3, what="lower bound")
         & ps.agree(np.exp(2 * top_logit(at)), 30.53, rtol=1e-3, what="chi_l0")

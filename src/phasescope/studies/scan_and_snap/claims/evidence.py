@@ -45,7 +45,9 @@ small_theory = ps.sweeps(theory, **_small)
 small_memoryless = ps.sweeps(memoryless, **_small)
 
 # One common token, weak correlation, as Theorem 4 assumes.
-OVERLAPS, CLASSES, OUTPUTS = (0.01, 0.02), (4.0, 10.0), 1000.0
+OVERLAPS = (0.01, 0.02)
+CLASSES = (4.0, 10.0)
+OUTPUTS = 1000.0
 UNITS = {K: float(t_bar(K, OUTPUTS, 1.0)) for K in CLASSES}
 _one_token: dict[str, Any] = {"common": 1, "distinct": 20}
 _one = _one_token | {
@@ -210,7 +212,8 @@ longer_twin = ps.sweeps(
     at=(0, 100, 1000, 4000),
 )
 # Momentum against none at the same effective rate eta / (1 - mu).
-INERT, FREE = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0), (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
+INERT = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0)
+FREE = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
 with_momentum = ps.sweeps(symmetric, eta_Z=INERT, ratio=(1.0, 2.0), **_twin)
 without_momentum = ps.sweeps(symmetric, eta_Z=FREE, ratio=(1.0, 2.0), momentum=0.0, **_twin)
 _one_table = {"per_last": 2, "classes": 20.0, "at": (0, 100)}
@@ -218,7 +221,8 @@ momentum_of_Y = ps.runs(symmetric, eta_Y=6.0, eta_Z=30.0, momentum_Z=0.0, **_one
 momentum_of_Z = ps.runs(symmetric, eta_Y=60.0, eta_Z=3.0, momentum=0.0, momentum_Z=0.9, **_one_table)
 
 # Syn-Small up to the same effective time eta t / (1 - mu) = 1000, in steps of different size.
-FREE_STEPS, INERT_STEPS = {1.0: 1000, 10.0: 100}, {0.1: 1000, 0.3: 333, 1.0: 100, 3.0: 33}
+FREE_STEPS = {1.0: 1000, 10.0: 100}
+INERT_STEPS = {0.1: 1000, 0.3: 333, 1.0: 100, 3.0: 33}
 free_steps = [
     ps.runs(symmetric, eta_Y=eta, eta_Z=eta, momentum=0.0, steps=n, at=(0, n)) for eta, n in FREE_STEPS.items()
 ]

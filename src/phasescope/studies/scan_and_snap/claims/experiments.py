@@ -24,7 +24,8 @@ RELEASED = {
 def figure_3_is_reproduced(sweep):
     """The growth factor exp(2 B_n) at t = 1000 is 149.5, 113.8, 85.8, 58.5, 43.6 for eta_Y = 0.5, 1, 2, 5, 10, and
     t_0 is 364.7, 182.3, 91.2, 36.5, 18.2: a slower decoder snaps later and sparser. Before t_0 the curves cross."""
-    end, early = sweep.chi_closed.isel(time=-1), sweep.chi_closed.sel(time=100)
+    end = sweep.chi_closed.isel(time=-1)
+    early = sweep.chi_closed.sel(time=100)
     return (
         ps.agree(end, np.array([149.5, 113.8, 85.8, 58.5, 43.6]), atol=0.06, what="chi(1000)")
         & ps.agree(snap_time(sweep), np.array([364.7, 182.3, 91.2, 36.5, 18.2]), atol=0.06, what="t_0")
@@ -43,7 +44,9 @@ def figure_3_is_reproduced(sweep):
 def figure_9_is_reproduced(sweep):
     """At a fixed ratio of rates B_n(t_0) = 2.25599 whatever eta_Z is, and B_n(1000) = 2.2648, 2.3304, 2.3673, 2.3992
     for eta_Z = 0.1, 0.25, 0.5, 1: one curve in eta_Y t, read at other times."""
-    fast, slow, times = sweep.B_n.sel(eta_Z=1.0), sweep.B_n.sel(eta_Z=0.5), np.arange(10, 501, 10)
+    fast = sweep.B_n.sel(eta_Z=1.0)
+    slow = sweep.B_n.sel(eta_Z=0.5)
+    times = np.arange(10, 501, 10)
     at_snap = sweep.B_n.sel(time=snap_time(sweep), method="nearest").drop_vars("time")
     return (
         ps.agree(at_snap, 2.25599, atol=6e-6, what="B_n(t_0)")

@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 import numpy as np
+import xarray as xr
 
 import phasescope as ps
 
-from ..phases import classes_of, drop, late, moving, outputs_of, ran_to_the_end, spec_of, top_logit
+from ..phases import (
+    after_start,
+    classes_of,
+    drop,
+    late,
+    moving,
+    outputs_of,
+    ran_to_the_end,
+    spec_of,
+    top_logit,
+)
 from . import evidence
+
+
+def derivative(x: xr.DataArray, clock: xr.DataArray) -> xr.DataArray:
+    """By central differences, at all records but the first and the last."""
+    return x.copy(data=np.gradient(x.values, clock.values)).isel(time=slice(1, -1))
 
 
 @ps.claim("Section 6, snapping", ps.theory(evidence.speed), id="C26")
@@ -15,17 +31,19 @@ def growth_is_logarithmic_and_then_doubly_so(run):
     """B_n grows like ln t / 2 before the transition (slope 0.48 to 0.5 in 20 <= t <= 80), and like ln ln t / 2 after
     it: slope against ln ln(M eta_Y t / K) 0.5070 at eta_Y t = 10^4, falling, and 0.5001 at 10^6 (K = 10, M = 1000,
     equal rates)."""
-    spec, K, M = spec_of(run), classes_of(run), outputs_of(run)
-    B = run.B_n.isel(time=slice(1, None))
-    slope = lambda clock: B.copy(data=np.gradient(B.values, clock.values)).isel(time=slice(1, -1))
-    before = slope(np.log(B.time)).sel(time=slice(20, 80))
-    after = slope(np.log(np.log(M * spec.eta_Y * B.time / K))).sel(time=slice(3e3, None))
-    at = lambda clock: after.sel(time=clock / spec.eta_Y, method="nearest")
+    spec = spec_of(run)
+    K = classes_of(run)
+    M = outputs_of(run)
+    B = after_start(run.B_n)
+    doubly = np.log(np.log(M * spec.eta_Y * B.time / K))
+    before = derivative(B, np.log(B.time)).sel(time=slice(20, 80))
+    after = derivative(B, doubly).sel(time=slice(3e3, None))
+    early, last = (after.sel(time=x / spec.eta_Y, method="nearest") for x in (1e4, 1e6))
     return (
         ps.within(before, 0.48, 0.5, "d B / d ln t before")
         & ps.decreasing(after, "d B / d ln ln t, late")
-        & ps.agree(at(1e4), 0.5070, atol=6e-5, what="d B / d ln ln t at 10^4")
-        & ps.agree(at(1e6), 0.5001, atol=6e-5, what="d B / d ln ln t at 10^6")
+        & ps.agree(early, 0.5070, atol=6e-5, what="d B / d ln ln t at 10^4")
+        & ps.agree(last, 0.5001, atol=6e-5, what="d B / d ln ln t at 10^6")
         & ran_to_the_end(run)
     )
 
@@ -35,9 +53,8 @@ def training_grows_slower_than_the_theory(run):
     """In Syn-Small training z_l0 grows from 1 to 1000 units of time by a factor 4.50 at eta_Z = eta_Y and 1.83 at ten
     times that; in the last factor 10 of time by 7.4% and less."""
     z = top_logit(run).sel(eta_Z=[1.0, 10.0])
-    found = late(run).z_dt.isel({"class": 0, "distinct_token": -1}) / late(run, 1.0).z_dt.isel(
-        {"class": 0, "distinct_token": -1}
-    )
+    top = {"class": 0, "distinct_token": -1}
+    found = late(run).z_dt.isel(top) / late(run, 1.0).z_dt.isel(top)
     last = z.isel(time=-1) / z.sel(time=100 * evidence.UNIT_SMALL, method="nearest")
     return (
         ps.agree(found.sel(eta_Z=[1.0, 10.0]), np.array([4.504, 1.827]), rtol=1e-3, what="growth")
@@ -99,23 +116,17 @@ def without_memory_attention_grows_as_the_theory_says(true, forgetful, closed):
     """A decoder that forgets old attention brings back the theory's growth: in Syn-Small at 1000 units of time z_l0
     is 0.0945, 0.541, 1.728, 2.790 without memory, within 60% of the theory's, and 0.0962, 0.493, 0.655, 0.611 in
     training."""
-    found = [late(moving(run)).z_dt.isel({"class": 0, "distinct_token": -1}) for run in (true, forgetful, closed)]
+    top = {"class": 0, "distinct_token": -1}
+    z, without, predicted = (late(moving(run)).z_dt.isel(top) for run in (true, forgetful, closed))
+    in_training = np.array([0.0962, 0.4933, 0.6550, 0.6111])
+    without_memory = np.array([0.0945, 0.5413, 1.7283, 2.7896])
     fast = {"eta_Z": [1.0, 10.0]}
+    same = "z_l0 without memory and by the theory"
     return (
-        ps.agree(
-            found[1],
-            np.array([0.0945, 0.5413, 1.7283, 2.7896]),
-            atol=6e-5,
-            what="z_l0, without memory",
-        )
-        & ps.agree(found[0], np.array([0.0962, 0.4933, 0.6550, 0.6111]), atol=6e-5, what="z_l0, training")
-        & ps.agree(
-            found[1].sel(fast),
-            found[2].sel(fast),
-            rtol=0.12,
-            what="z_l0 without memory and by the theory",
-        )
-        & ps.at_most(found[0].sel(fast) / found[2].sel(fast), 0.35, "training / theory")
+        ps.agree(without, without_memory, atol=6e-5, what="z_l0, without memory")
+        & ps.agree(z, in_training, atol=6e-5, what="z_l0, training")
+        & ps.agree(without.sel(fast), predicted.sel(fast), rtol=0.12, what=same)
+        & ps.at_most(z.sel(fast) / predicted.sel(fast), 0.35, "training / theory")
     )
 
 

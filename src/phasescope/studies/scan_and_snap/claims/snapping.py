@@ -25,7 +25,9 @@ def the_closed_form_solves_the_theory(run):
     """For one common token in weak correlation (rho_0 = 0.01, K = 10, M = 1000) -z_CT of L2 is B_n = ln(1 + 4 (K-1)
     rho_0^2 Gamma) / 4 within 2%, both 1.5% apart at t = 1000: 0.2797 against 0.2756, where the q_0 part makes the
     difference."""
-    spec, K, M = spec_of(run), classes_of(run), outputs_of(run)
+    spec = spec_of(run)
+    K = classes_of(run)
+    M = outputs_of(run)
     start = linear_end(run)
     strength = on(run.time, closed_forms.Gamma, K, M, spec.eta_Y, spec.eta_Z)
     closed = np.log1p(4 * (K - 1) * float(run.rho[0]) ** 2 * strength) / 4
@@ -43,26 +45,24 @@ def the_closed_form_solves_the_theory(run):
 def the_two_branches_are_close_to_the_closed_form(run):
     """B_n with h replaced by eta_Y t / (K M) up to t_0', and by ln(M eta_Y t / K) / M after t_0, is within 3% and
     1.5% (K = 10, M = 1000, rates 0.5, from t = 20 on); within 0.1% from 14 t_0 on."""
-    spec, K, M = spec_of(run), classes_of(run), outputs_of(run)
-    branch = lambda x: np.log1p(4 * K * spec.eta_Z / spec.eta_Y * K * ((M - 1) / M * x) ** 2 / 2) / 4
+    spec = spec_of(run)
+    K = classes_of(run)
+    M = outputs_of(run)
+
+    def branch(x):
+        """B_n with Mh replaced by x."""
+        return np.log1p(4 * K * spec.eta_Z / spec.eta_Y * K * ((M - 1) / M * x) ** 2 / 2) / 4
+
     clock = spec.eta_Y * run.time / K
-    early, after = run.time <= linear_end(run), run.time >= snap_time(run)
+    first = branch(clock)
+    second = branch(np.log(M * clock.where(run.time > 0, 1.0)))
+    before = (run.time <= linear_end(run)) & (run.time >= 20)
+    after = run.time >= snap_time(run)
+    long_after = run.time >= 14 * snap_time(run)
     return (
-        ps.agree(branch(clock), run.B_n, rtol=0.03, what="first branch", where=early & (run.time >= 20))
-        & ps.agree(
-            branch(np.log(M * clock.where(run.time > 0, 1.0))),
-            run.B_n,
-            rtol=0.015,
-            what="second",
-            where=after,
-        )
-        & ps.agree(
-            branch(np.log(M * clock.where(run.time > 0, 1.0))),
-            run.B_n,
-            rtol=1e-3,
-            what="second, late",
-            where=run.time >= 14 * snap_time(run),
-        )
+        ps.agree(first, run.B_n, rtol=0.03, what="first branch", where=before)
+        & ps.agree(second, run.B_n, rtol=0.015, what="second", where=after)
+        & ps.agree(second, run.B_n, rtol=1e-3, what="second, late", where=long_after)
         & ps.increasing(run.B_n, "B_n")
         & ran_to_the_end(run)
     )
@@ -70,7 +70,8 @@ def the_two_branches_are_close_to_the_closed_form(run):
 
 def force_exponent(sweep, exponent: float) -> ps.Verdict:
     """xi against the common token's weight f_CT, which moves like exp(z_CT), over a factor 3 of it."""
-    xi, weight = sweep.xi_eff.isel({"class": 0}), sweep.f_ct.isel({"class": 0, "common_token": 0})
+    xi = sweep.xi_eff.isel({"class": 0})
+    weight = sweep.f_ct.isel({"class": 0, "common_token": 0})
     return ps.scales_like(xi, weight, exponent, 0.1, "xi against f_CT", along="p_common", span=3.0)
 
 
@@ -106,7 +107,9 @@ def the_true_drop_has_its_own_closed_form(run):
     eta_Y and 8% below that (K = 10, M = 1000, rho_0 = 0.01). At 1000 units it is 0.78 of that at equal rates, by
     memory, and 1.11 times that at a tenth, where kappa has grown."""
     found = evidence.at_rho(run)
-    K, M, rho = float(found.classes), spec_of(run).M, 0.01
+    K = float(found.classes)
+    M = spec_of(run).M
+    rho = 0.01
     strength = on(found.time, closed_forms.Gamma, K, M, 1.0, 1.0) * found.eta_Z
     closed = np.log1p(2 * (K - 1) / (M * K) * rho * strength) / 2
     early = (found.time > 0) & (found.time <= evidence.UNITS[10.0] * (1 + 1e-9))
@@ -150,12 +153,14 @@ def the_transition_comes_at_one_over_the_decoders_rate(sweep):
 def only_the_ratio_and_the_product_matter(sweep):
     """In flow (eta_Y, eta_Z, t) -> (2 eta_Y, 2 eta_Z, t / 2) is exact: logits and loss at equal eta t agree within
     1e-6."""
-    slow, found = sweep.sel(eta_Z=0.25), []
+    slow = sweep.sel(eta_Z=0.25)
+    found = []
     for eta in (0.5, 1.0, 2.0):
         fast = sweep.sel(eta_Z=eta)
         fast = fast.assign_coords(time=fast.time * (eta / 0.25))
         common = slow.time[(slow.time >= fast.time[0]) & (slow.time <= fast.time[-1])].values
-        a, b = slow.sel(time=common), fast.sel(time=common)
+        a = slow.sel(time=common)
+        b = fast.sel(time=common)
         found += [ps.agree(a[name], b[name], atol=1e-6, what=name) for name in ("z_dt", "z_ct", "loss")]
     return ps.all_of(found) & ps.decreasing(slow.loss, "loss") & ran_to_the_end(sweep)
 

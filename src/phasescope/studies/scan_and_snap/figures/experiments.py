@@ -22,7 +22,8 @@ def figure_4(left, right, axes):
     10; learned sooner and frozen denser, 0.103 and 0.54."""
     for column, (run, name) in enumerate(((left, r"$\eta_Y = 1$"), (right, r"$\eta_Y = 10$"))):
         for n in (0, 1):
-            panel, c = axes[n, column], run.attn.isel({"class": n}).sel(time=list(ROWS))
+            panel = axes[n, column]
+            c = run.attn.isel({"class": n}).sel(time=list(ROWS))
             image = panel.imshow(c, aspect="auto", interpolation="nearest", vmin=0, vmax=float(c.max()), cmap="magma")
             panel.set_yticks(range(len(ROWS)), [str(t) for t in ROWS], fontsize=7)
             panel.set(xlabel="token", ylabel="updates", title=rf"$c_{n + 1}$, {name}, $\eta_Z = 1$")

@@ -19,9 +19,11 @@ def figure_2(run, axes):
     is 0.013 at 10 updates, when most of the tilt is still to come, and from 50 on it moves by 1%."""
     one = run.isel({"class": 0, "last": 0})
     start = one.isel(time=0, drop=True)
-    common, distinct = start.c_ct * np.exp(one.z_ct), start.c_dt * np.exp(one.z_dt)
+    common = start.c_ct * np.exp(one.z_ct)
+    distinct = start.c_dt * np.exp(one.z_dt)
     for time, panel in zip((0, 10, 20, 100), axes, strict=True):
-        c, d = common.sel(time=time).values, distinct.sel(time=time).values
+        c = common.sel(time=time).values
+        d = distinct.sel(time=time).values
         panel.bar(np.arange(c.size), c, color=ORANGE, width=0.85, label="common")
         panel.bar(c.size + np.arange(d.size), d, color=BLUE, width=0.85, label="distinct")
         panel.set(title=f"$t = {time}$", xlabel="token $l$", ylim=(0, 1.08 * float(distinct.max())))

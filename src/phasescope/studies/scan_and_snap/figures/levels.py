@@ -40,7 +40,8 @@ def four_levels(true, decoupled, closed, forgetful, one, one_decoupled, one_clos
         (one, one_decoupled, one_closed, one_forgetful),
         strict=True,
     ):
-        small, single = run.sel(eta_Z=1.0), evidence.at_rho(other).sel(eta_Z=1.0)
+        small = run.sel(eta_Z=1.0)
+        single = evidence.at_rho(other).sel(eta_Z=1.0)
         a.plot(small.time / time_unit(small), top_logit(small), label=NAMES[name], **style)
         b.plot(single.time[1:] / float(time_unit(single)), drop(single)[1:], **style)
     draw_closed_forms(evidence.at_rho(one).sel(eta_Z=1.0), b)
@@ -87,7 +88,9 @@ def four_levels(true, decoupled, closed, forgetful, one, one_decoupled, one_clos
 
 def draw_closed_forms(run, axes) -> None:
     """Exponent 4 with E', and exponent 2 with 1/M."""
-    K, M, rho = float(run.classes), spec_of(run).M, float(run.rho[0])
+    K = float(run.classes)
+    M = spec_of(run).M
+    rho = float(run.rho[0])
     strength = on(run.time, closed_forms.Gamma, K, M, 1.0, 1.0)[1:] / K
     time = run.time[1:] / float(time_unit(run))
     axes.plot(time, np.log1p(4 * (K - 1) * rho**2 * strength) / 4, **FORMULA, label="closed forms")

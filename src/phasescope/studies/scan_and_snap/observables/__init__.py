@@ -1,7 +1,7 @@
 """What the theorems talk about: its names, how it is measured on a state, and what follows from the records."""
 
 from .derive import derive
-from .measure import measure_full, measure_memoryless, measure_symmetric, measure_theory, share
+from .measure import measure_full, measure_memoryless, measure_symmetric, measure_theory
 from .observed import Observed, observed
 
 __all__ = [
@@ -12,5 +12,4 @@ __all__ = [
     "measure_symmetric",
     "measure_theory",
     "observed",
-    "share",
 ]

@@ -9,7 +9,7 @@ TABLES_UP_TO = 2048  # entries of the attention table that are kept at every rec
 
 
 def derive(ds: xr.Dataset) -> xr.Dataset:
-    r"""Add what follows on the host: $\chi$, the defect of Theorem 3's gain law, and the attention table if it is small."""
+    r"""Add $\chi$, the defect of Theorem 3's gain law, and the attention table if it is small."""
     chi = np.exp(2 * (ds.z_dt - ds.z_dt.isel(time=0, drop=True)))
     ds = ds.assign(chi=chi.assign_attrs(symbol=r"\chi", long_name="growth of the squared attention weight"))
     gain = relative_gain(ds)
@@ -19,8 +19,12 @@ def derive(ds: xr.Dataset) -> xr.Dataset:
         long_name="gain of the top token over another, against the law of Theorem 3",
     )
     ds = ds.assign(gain_defect=defect)
-    K, C, D = ds.sizes["class"], ds.sizes["common_token"], ds.sizes["distinct_token"]
-    return ds.assign(attn=_table(ds, C, D)) if K * (C + K * D) <= TABLES_UP_TO else ds
+    K = ds.sizes["class"]
+    C = ds.sizes["common_token"]
+    D = ds.sizes["distinct_token"]
+    if K * (C + K * D) > TABLES_UP_TO:
+        return ds
+    return ds.assign(attn=_table(ds, C, D))
 
 
 def relative_gain(ds: xr.Dataset) -> xr.DataArray:
@@ -31,10 +35,8 @@ def relative_gain(ds: xr.Dataset) -> xr.DataArray:
 def _table(ds: xr.Dataset, C: int, D: int) -> xr.DataArray:
     """$c_n$ over all context tokens."""
     lead = ds.c_dt.dims[:-2]
-    own, shared = (
-        ds.c_dt.transpose(..., "class", "distinct_token").values,
-        ds.c_ct.transpose(..., "class", "common_token").values,
-    )
+    own = ds.c_dt.transpose(..., "class", "distinct_token").values
+    shared = ds.c_ct.transpose(..., "class", "common_token").values
     K = own.shape[-2]
     distinct = (own[..., None, :] * np.eye(K)[:, :, None]).reshape(*own.shape[:-1], K * D)
     values = np.concatenate([shared, distinct], axis=-1)

@@ -1,4 +1,4 @@
-"""How each arm's state is looked at."""
+"""How each arm's state is measured."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import entr
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
 from .. import closed_forms, model
-from ..data import own_tokens, syn
+from ..data import Mixture, own_tokens, syn
 from ..model import Weights
 from ..reductions import class_symmetry, levels
 from ..spec import Spec
@@ -18,19 +18,35 @@ from .observed import Observed, observed
 
 
 def measure_full(weights: Weights, spec: Spec, geometry: bool = True) -> Observed:
-    """Look at the tables Y and Z through endless sequences; `geometry` is what compares classes."""
-    data, C, own = syn(spec), spec.common, own_tokens(spec)
-    K, row = spec.labels, np.arange(spec.labels)[:, None]
+    """The tables Y and Z, measured through endless sequences; `geometry` is what compares classes."""
+    data = syn(spec)
     f = model.unit(jnp.asarray(data.P), weights.Z[data.last])
+    many = model.copies(spec.labels, weights.Y.shape[1], data.outputs)
+    read = model.read_out(f @ weights.Y, np.arange(spec.labels), many)
+    measured = _by_class(weights.Z, f, read, data, spec)
+    if geometry:
+        measured |= _between_classes(f, model.pull(weights.Y, read.r, many), spec)
+    return observed(**measured)
+
+
+def _by_class(
+    Z: Float[Array, "last token"],
+    f: Float[Array, "class token"],
+    read: model.Readout,
+    data: Mixture,
+    spec: Spec,
+) -> dict[str, Array]:
+    """Prediction and attention of every class."""
+    C = spec.common
+    own = own_tokens(spec)
+    row = np.arange(spec.labels)[:, None]
     c = f / f.sum(-1, keepdims=True)
-    many = model.copies(K, weights.Y.shape[1], data.outputs)
-    read = model.read_out(f @ weights.Y, np.arange(K), many)
-    seen = {
+    return {
         "loss": read.loss.mean(),
         "alpha_correct": jnp.exp(-read.loss),
         "residual": read.wrong,
-        "z_dt": weights.Z[data.last[:, None], own],
-        "z_ct": weights.Z[:, :C],
+        "z_dt": Z[data.last[:, None], own],
+        "z_ct": Z[:, :C],
         "c_dt": c[row, own],
         "c_ct": c[:, :C],
         "f_dt": f[row, own],
@@ -38,28 +54,31 @@ def measure_full(weights: Weights, spec: Spec, geometry: bool = True) -> Observe
         "ct_mass": c[:, :C].sum(-1),
         "dt_entropy": entropy(c[row, own]),
     }
-    if not geometry:
-        return observed(**seen)
-    g = model.pull(weights.Y, read.r, many)
+
+
+def _between_classes(f: Float[Array, "class token"], g: Float[Array, "class token"], spec: Spec) -> dict[str, Array]:
+    """Overlaps of the classes' directions, and what the pull $g$ on each is made of."""
+    K = spec.labels
+    C = spec.common
     force = model.project(f, g)
     gram = f @ f.T
     a = jnp.linalg.solve(gram, f @ g.T).T  # g_n ~ sum over n' of a[n, n'] f_n'
-    apart, top = 1 - np.eye(K), own[:, -1]
+    apart = 1 - np.eye(K)
+    top = (np.arange(K), own_tokens(spec)[:, -1])
     present = model.project(f, (a * apart) @ f)[:, :C].sum()
-    seen |= {
+    return {
         "corr": gram * apart,
         "lambda1": jnp.abs(jnp.linalg.eigvalsh(gram * apart)).max(),
         "rho": (gram * apart).sum() / max(K * (K - 1), 1),
         "iota": jnp.diagonal(a),
         "beta": -a * apart,
         "lag": force[:, :C].sum() / present,
-        "xi_eff": force[row[:, 0], top] / f[row[:, 0], top] ** 2,
+        "xi_eff": force[top] / f[top] ** 2,
     }
-    return observed(**seen)
 
 
 def measure_symmetric(state: class_symmetry.State, spec: Spec) -> Observed:
-    """Look at a state of the class-symmetric reduction (L0 and L1: their attention has the same gradient)."""
+    """A state of the class-symmetric reduction (L0 and L1: their attention has the same gradient)."""
     data = class_symmetry.profile(spec)
     f = class_symmetry.direction(state.z_d, state.z_c, data)
     a, b, o = class_symmetry.logits(state, f)
@@ -80,10 +99,10 @@ def measure_symmetric(state: class_symmetry.State, spec: Spec) -> Observed:
 
 
 def measure_theory(state: levels.Closed, spec: Spec) -> Observed:
-    """Look at a state of the closed theory."""
+    """A state of the closed theory."""
     data = class_symmetry.profile(spec)
     f = class_symmetry.direction(state.z_d, state.z_c, data)
-    moving, xi = levels.theory_velocity(state, data, spec.rate_Y, spec.eta_Z, share(spec))
+    moving, xi = levels.theory_velocity(state, data, spec.rate_Y, spec.eta_Z, spec.share)
     speed = closed_forms.gamma(state.t, data.K, data.M, spec.rate_Y)
     force = speed * levels.beta(f.rho, data.K, data.M)
     return observed(
@@ -98,7 +117,7 @@ def measure_theory(state: levels.Closed, spec: Spec) -> Observed:
 
 
 def measure_memoryless(state: levels.Memoryless, spec: Spec) -> Observed:
-    """Look at a state of the memoryless control."""
+    """A state of the memoryless control."""
     data = class_symmetry.profile(spec)
     f = class_symmetry.direction(state.z_d, state.z_c, data)
     p = levels.memoryless_prediction(state, f, data)
@@ -113,17 +132,13 @@ def measure_memoryless(state: levels.Memoryless, spec: Spec) -> Observed:
     )
 
 
-def share(spec: Spec):
-    """$1/K$ where updates of the attention are averaged over the classes, 1 where they are summed, as printed."""
-    return 1 / spec.K if spec.class_weight == "mean" else 1.0
-
-
 def entropy(mass: Array) -> Array:
     """In nats, of what is left after dividing by the sum, along the last axis."""
     return entr(mass / mass.sum(-1, keepdims=True)).sum(-1)
 
 
 def _attention(z_d: Array, z_c: Array, f: class_symmetry.Direction, data: class_symmetry.Profile) -> dict[str, Array]:
+    """Attention of the class that stands for all."""
     c_d, c_c = class_symmetry.attention(z_d, z_c, data)
     return {
         "z_dt": z_d[None],
@@ -140,8 +155,10 @@ def _attention(z_d: Array, z_c: Array, f: class_symmetry.Direction, data: class_
 
 
 def _prediction(p: class_symmetry.Prediction) -> dict[str, Array]:
+    """Loss and probabilities of the class that stands for all."""
     return {"loss": p.loss, "alpha_correct": jnp.exp(-p.loss)[None], "residual": p.mu[None]}
 
 
 def _rates(z_d: Array, z_c: Array, eta: Any = 1.0) -> dict[str, Array]:
+    """Velocities of the attention logits."""
     return {"z_dt_rate": eta * z_d[None], "z_ct_rate": eta * z_c[None]}

@@ -78,7 +78,8 @@ def by_table(Y: Any, Z: Any) -> State:
 
 def zeros(distinct: int, common: int) -> State:
     """The start of every run."""
-    d, c = jnp.zeros(distinct), jnp.zeros(common)
+    d = jnp.zeros(distinct)
+    c = jnp.zeros(common)
     return State(d, d, d, d, c, c, c)
 
 
@@ -92,14 +93,16 @@ def attention(z_d: Array, z_c: Array, profile: Profile) -> tuple[Array, Array]:
 def direction(z_d: Array, z_c: Array, profile: Profile) -> Direction:
     """$f_n$ and the overlap of two classes."""
     weights_d, weights_c = _weights(z_d, z_c, profile)
-    squares_d, squares_c = (weights_d**2).sum(0), (weights_c**2).sum(0)
+    squares_d = (weights_d**2).sum(0)
+    squares_c = (weights_c**2).sum(0)
     norm = jnp.sqrt(squares_d + squares_c)
     return Direction(weights_d / norm, weights_c / norm, squares_c / (squares_d + squares_c))
 
 
 def predict(a: Array, b: Array, o: Array, profile: Profile) -> Prediction:
     """The softmax over all $M$ outputs, from its three different logits."""
-    others, rests = profile.K - 1, profile.M - profile.K
+    others = profile.K - 1
+    rests = profile.M - profile.K
     top = jnp.where(others > 0, b, -jnp.inf)
     top = jnp.maximum(top, jnp.where(rests > 0, o, -jnp.inf))
     top = jnp.where(jnp.isfinite(top), top, 0.0)
@@ -119,7 +122,8 @@ def logits(state: State, f: Direction) -> tuple[Array, Array, Array]:
 
 def pull(state: State, p: Prediction, profile: Profile) -> tuple[Array, Array]:
     r"""$g_n = Y r_n$ on the class's own distinct tokens and on the common ones."""
-    K, M = profile.K, profile.M
+    K = profile.K
+    M = profile.M
     g_d = state.A * p.mu - (K - 1) * p.other * state.B - (M - K) * p.rest * state.O
     return g_d, (M - K) * p.rest * (state.U - state.V)
 
@@ -129,7 +133,8 @@ def gradient(state: State, profile: Profile) -> State:
     f = direction(state.z_d, state.z_c, profile)
     p = predict(*logits(state, f), profile)
     z_d, z_c = _attention_gradient(state, f, p, profile)
-    K, M = profile.K, profile.M
+    K = profile.K
+    M = profile.M
     return State(
         z_d=z_d,
         A=f.d * (p.mu / K),
@@ -146,7 +151,8 @@ def decoupled(state: State, profile: Profile) -> State:
     f = direction(state.z_d, state.z_c, profile)
     p = predict(*logits(state, f), profile)
     z_d, z_c = _attention_gradient(state, f, p, profile)
-    K, M = profile.K, profile.M
+    K = profile.K
+    M = profile.M
     own, other = inverse_gram(f.rho, K)
     both = own + (K - 1) * other
     return State(
@@ -170,11 +176,13 @@ def coefficients(state: State, profile: Profile) -> tuple[Array, Array]:
     r"""Least squares of $g_n$ on $F$: the coefficient of $f_n$ ($\gamma\iota$) and of another $f_{n'}$ ($-\gamma\beta$)."""
     f = direction(state.z_d, state.z_c, profile)
     p = predict(*logits(state, f), profile)
-    K, M = profile.K, profile.M
+    K = profile.K
+    M = profile.M
     g_d, g_c = pull(state, p, profile)
     elsewhere = state.B * (p.mu - (K - 2) * p.other) - state.A * p.other - (M - K) * p.rest * state.O
     common = (f.c * g_c).sum(0)
-    on_own, on_other = (f.d * g_d).sum(0) + common, (f.d * elsewhere).sum(0) + common
+    on_own = (f.d * g_d).sum(0) + common
+    on_other = (f.d * elsewhere).sum(0) + common
     own, other = inverse_gram(f.rho, K)
     return own * on_own + (K - 1) * other * on_other, other * on_own + (own + (K - 2) * other) * on_other
 
@@ -196,10 +204,8 @@ def _attention_gradient(state: State, f: Direction, p: Prediction, profile: Prof
 
 def _weights(z_d: Array, z_c: Array, profile: Profile) -> tuple[Array, Array]:
     """$P e^z$ up to a factor that neither attention nor direction feels."""
-    on_d, on_c = (
-        z_d + _to_lanes(profile.log_distinct, z_d),
-        z_c + _to_lanes(profile.log_common, z_c),
-    )
+    on_d = z_d + _to_lanes(profile.log_distinct, z_d)
+    on_c = z_c + _to_lanes(profile.log_common, z_c)
     top = jnp.max(on_d, axis=0)
     if z_c.shape[0]:
         top = jnp.maximum(top, jnp.max(on_c, axis=0))

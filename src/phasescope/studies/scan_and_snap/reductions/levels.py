@@ -53,7 +53,8 @@ def memoryless_zeros(distinct: int, common: int) -> Memoryless:
 def beta(rho: Array, K: Any, M: Any, sign: float = 1.0) -> Array:
     r"""$\beta$ of two classes at overlap $\rho$. `sign=-1` is the printed sign of its $q_0$ part, `sign=0` drops it."""
     overlap = -inverse_gram(rho, K)[1]
-    q_1, q_0 = M / (M - 1), -M / (M - 1) ** 2
+    q_1 = M / (M - 1)
+    q_0 = -M / (M - 1) ** 2
     return q_1 * overlap - sign * q_0 * (1 + (K - 1) * rho * overlap - (K - 2) * overlap)
 
 
@@ -61,7 +62,8 @@ def theory_velocity(
     state: Closed, profile: Profile, eta_Y: Any, eta_Z: Any, share: Any, sign: float = 1.0
 ) -> tuple[Closed, Array]:
     r"""L2, and $\xi$. `share` is $1/K$ for averaged updates and 1 for summed ones, as printed."""
-    K, M = profile.K, profile.M
+    K = profile.K
+    M = profile.M
     f = direction(state.z_d, state.z_c, profile)
     force = closed_forms.gamma(state.t, K, M, eta_Y) * (K - 1) * beta(f.rho, K, M, sign)
     rate = share * eta_Z
@@ -85,7 +87,8 @@ def memoryless_prediction(state: Memoryless, f: Direction, profile: Profile) -> 
 
 def memoryless_force(state: Memoryless, p: Prediction, profile: Profile) -> Array:
     r"""$\gamma\beta$ of the control."""
-    K, M = profile.K, profile.M
+    K = profile.K
+    M = profile.M
     mass = (state.own + (K - 2) * state.other) * p.other
     return -(state.other * p.mu - mass - (M - K) * state.rest * p.rest)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -31,14 +33,16 @@ def sampled(spec: Spec) -> ps.Plan:
             'sampled: mini-batches are taken in steps; choose optimiser="sgd" or "adam", or another arm.'
         )
 
-    def look(state: Training):
-        exact = jax.tree.map(lambda x: x.astype(float), (state.weights, state.batch_loss))
-        return dataclasses.replace(measure_full(exact[0], spec, geometry=False), batch_loss=exact[1])
+    def measure(state: Training):
+        exact = (state.weights, state.batch_loss)
+        weights, batch_loss = jax.tree.map(lambda x: x.astype(float), exact)
+        measured = measure_full(weights, spec, geometry=False)
+        return dataclasses.replace(measured, batch_loss=batch_loss)
 
     return ps.Plan(
         init=lambda key: begin(start(key, spec), spec, jnp.log(1.0 * spec.M), spec.precision),
         stages=(ps.Stage("training", minibatches(spec), ps.linear_times(spec.steps)),),
-        measure=look,
+        measure=measure,
         derive=derive,
     )
 
@@ -47,9 +51,13 @@ def sampled(spec: Spec) -> ps.Plan:
 def population(spec: Spec) -> ps.Plan:
     """Endless sequences and all classes at once: the full gradient of both tables, in steps or as a flow."""
     _as_laid_out(spec, "population")
+
+    def ascent(weights: Weights) -> Weights:
+        return model.gradient(weights, syn(spec))[0]
+
     return ps.Plan(
         init=lambda key: begin(start(key, spec), spec),
-        stages=(_training(lambda weights: model.gradient(weights, syn(spec))[0], Weights, spec),),
+        stages=(_training(ascent, Weights, spec),),
         measure=lambda state: measure_full(state.weights, spec),
         derive=derive,
     )
@@ -61,16 +69,13 @@ def symmetric(spec: Spec) -> ps.Plan:
     if spec.init != "zero":
         raise ps.SpecError('symmetric: classes are alike only from init="zero"; use population or sampled.')
     data = class_symmetry.profile(spec)
+
+    def ascent(state: class_symmetry.State) -> class_symmetry.State:
+        return class_symmetry.gradient(state, data)
+
     return ps.Plan(
         init=lambda key: begin(class_symmetry.zeros(spec.distinct, spec.common), spec),
-        stages=(
-            _training(
-                lambda state: class_symmetry.gradient(state, data),
-                class_symmetry.by_table,
-                spec,
-                lanes_last=True,
-            ),
-        ),
+        stages=(_training(ascent, class_symmetry.by_table, spec, lanes_last=True),),
         measure=lambda state: measure_symmetric(state.weights, spec),
         derive=derive,
     )
@@ -83,8 +88,13 @@ def start(key: Array, spec: Spec) -> Weights:
     return model.zeros(spec.context, spec.num_last, spec.labels)
 
 
-def _training(ascent, by_table, spec: Spec, lanes_last: bool = False) -> ps.Stage:
-    """Steps of the optimiser, or their limit."""
+def _training(
+    ascent: Callable[[Any], Any],
+    by_table: Callable[[Any, Any], Any],
+    spec: Spec,
+    lanes_last: bool = False,
+) -> ps.Stage:
+    """Steps of the optimiser along `ascent` of the weights, or their limit; `by_table` as in `settings`."""
     rates, momenta = settings(by_table, spec)
     if spec.optimiser == "flow":
 
@@ -93,11 +103,16 @@ def _training(ascent, by_table, spec: Spec, lanes_last: bool = False) -> ps.Stag
 
         moving = ps.flow(velocity, kappa=KAPPA, where=lambda state: state.weights)
         return ps.Stage("training", moving, flow_times(spec))
-    step = lambda state, t, key: update(state, ascent(state.weights), rates, momenta)
-    return ps.Stage("training", ps.iterate(step, lanes_last=lanes_last), ps.log_times(spec.steps, RECORDS))
+
+    def step(state: Training, t: Array, key: Array) -> Training:
+        return update(state, ascent(state.weights), rates, momenta)
+
+    moving = ps.iterate(step, lanes_last=lanes_last)
+    return ps.Stage("training", moving, ps.log_times(spec.steps, RECORDS))
 
 
 def _as_laid_out(spec: Spec, arm: str) -> None:
+    """Refuse numbers of classes or outputs that the tables of these arms do not have."""
     if spec.classes is not None:
         raise ps.SpecError(f"{arm}: classes are laid out by num_last and per_last; leave `classes` out.")
     if spec.init == "uniform" and spec.vocabulary is not None:

@@ -18,6 +18,6 @@ def follow(velocity: Callable[[Any], Any], spec: Spec, name: str = "flow") -> ps
     return ps.Stage(name, ps.flow(velocity, kappa=KAPPA), flow_times(spec))
 
 
-def flow_times(spec: Spec):
+def flow_times(spec: Spec) -> ps.Schedule:
     """Record times of flows: evenly spaced in log time."""
     return ps.log_times(spec.end, RECORDS, first=0.1)

@@ -66,11 +66,16 @@ def multinomial(key: Array, p: Float[Array, " slot"], total: int, rows: int) -> 
 
 def _below_in_turn(words: UInt32[Array, "token row"], edges: UInt32[Array, " edge"]) -> Int[Array, "edge row"]:
     """How many tokens of a row lie below each edge; a CPU likes one token after the other."""
-    add = lambda seen, word: (seen + (word[None] < edges[:, None]), None)
-    return jax.lax.scan(add, jnp.zeros((len(edges), words.shape[1]), jnp.int32), words)[0]
+
+    def add(below, word):
+        return below + (word[None] < edges[:, None]), None
+
+    none = jnp.zeros((len(edges), words.shape[1]), jnp.int32)
+    return jax.lax.scan(add, none, words)[0]
 
 
 def _below_at_once(words: UInt32[Array, "token row"], edges: UInt32[Array, " edge"]) -> Int[Array, "edge row"]:
+    """The same in one go, as a GPU likes it."""
     return (words[None] < edges[:, None, None]).sum(1, dtype=jnp.int32)
 
 
@@ -96,11 +101,17 @@ def gradient(
     return Weights(dY / B, to_table(by_class, layout) / B), loss.mean()
 
 
-def _at_once(weights, batch, mine, copies, layout):
+def _at_once(weights: Weights, batch: Batch, mine: Array, copies: Array, layout: Layout) -> tuple[Array, Array, Array]:
     """By products with all context tokens, samples on the last axis: fast for few classes."""
-    Y, C, K = weights.Y, layout.common, layout.labels
+    Y = weights.Y
+    C = layout.common
+    K = layout.labels
     f = model.unit(batch.counts.T, own_logits(weights.Z, layout).T @ mine.T, axis=0)
-    own = lambda x: mine.T[:, None, :] * x  # class, distinct, sample
+
+    def own(x):
+        """Zero for all classes but the sample's own; axes are class, distinct token, sample."""
+        return mine.T[:, None, :] * x
+
     wide = jnp.concatenate([f[:C], own(f[C:]).reshape(len(Y) - C, -1)])
     read = model.read_out(Y.T @ wide, batch.label, copies, axis=0)
     g = Y @ (read.r * copies[:, None])
@@ -108,42 +119,48 @@ def _at_once(weights, batch, mine, copies, layout):
     return wide @ read.r.T, mine.T @ model.project(f, g, axis=0).T, read.loss
 
 
-def _by_class(weights, batch, mine, copies, layout):
+def _by_class(weights: Weights, batch: Batch, mine: Array, copies: Array, layout: Layout) -> tuple[Array, Array, Array]:
     """The same with only those rows of Y that a sample's own class has: fast for many classes."""
-    Y, C, label = weights.Y, layout.common, batch.label
+    Y = weights.Y
+    C = layout.common
+    label = batch.label
     f = model.unit(batch.counts, own_logits(weights.Z, layout)[label])
-    shared, blocks = Y[:C], Y[C:].reshape(layout.labels, -1, Y.shape[1])
+    shared = Y[:C]
+    blocks = Y[C:].reshape(layout.labels, -1, Y.shape[1])
     own = blocks[label]
     read = model.read_out(f[:, :C] @ shared + jnp.einsum("sd,sdo->so", f[:, C:], own), label, copies)
     weighted = read.r * copies
     g = jnp.concatenate([weighted @ shared.T, jnp.einsum("so,sdo->sd", weighted, own)], axis=1)
-    add = jax.lax.platform_dependent(label, f[:, C:], read.r, blocks, cpu=_add_in_turn, default=_add_at_once)
-    dY = jnp.concatenate([f[:, :C].T @ read.r, add.reshape(-1, Y.shape[1])])
+    of_own = jax.lax.platform_dependent(label, f[:, C:], read.r, blocks, cpu=_add_in_turn, default=_add_at_once)
+    dY = jnp.concatenate([f[:, :C].T @ read.r, of_own.reshape(-1, Y.shape[1])])
     return dY, mine.T @ model.project(f, g), read.loss
 
 
-def _add_in_turn(label, f, r, like):
+def _add_in_turn(label: Array, f: Array, r: Array, like: Array) -> Array:
     """The outer products of f and r, added up by class; a CPU likes one sample after the other."""
-    add = lambda i, into: into.at[label[i]].add(f[i, :, None] * r[i])
+
+    def add(i, into):
+        return into.at[label[i]].add(f[i, :, None] * r[i])
+
     return jax.lax.fori_loop(0, len(label), add, jnp.zeros_like(like))
 
 
-def _add_at_once(label, f, r, like):
+def _add_at_once(label: Array, f: Array, r: Array, like: Array) -> Array:
+    """The same in one go, as a GPU likes it."""
     return jnp.zeros_like(like).at[label].add(f[:, :, None] * r[:, None, :])
 
 
 def own_logits(Z: Float[Array, "last token"], layout: Layout) -> Float[Array, "class slot"]:
     """The attention logits of every class on its support."""
-    C, last = layout.common, layout.last
+    C = layout.common
+    last = layout.last
     blocks = Z[:, C:].reshape(len(Z), len(last), -1)
     return jnp.concatenate([Z[:, :C][last], blocks[last, np.arange(len(last))]], axis=1)
 
 
 def to_table(by_class: Float[Array, "class slot"], layout: Layout) -> Float[Array, "last token"]:
     """What the classes' logits receive, as rows of the attention table."""
-    C, own = (
-        layout.common,
-        model.rows(layout.last, int(layout.last.max()) + 1).astype(by_class.dtype),
-    )
+    C = layout.common
+    own = model.rows(layout.last, int(layout.last.max()) + 1).astype(by_class.dtype)
     distinct = (own[:, :, None] * by_class[None, :, C:]).reshape(len(own), -1)
     return jnp.concatenate([own @ by_class[:, :C], distinct], axis=1)

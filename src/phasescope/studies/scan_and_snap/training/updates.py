@@ -51,7 +51,8 @@ def update(state: Training, ascent: Any, rates: Any, momenta: Any) -> Training:
     if isinstance(state.moments, optax.ScaleByAdamState):
         push, moments = ADAM.update(ascent, state.moments)
     else:
-        push = moments = jax.tree.map(lambda v, g, mu: mu * v + g, state.moments, ascent, momenta)
+        moments = jax.tree.map(lambda v, g, mu: mu * v + g, state.moments, ascent, momenta)
+        push = moments
     weights = jax.tree.map(lambda x, v, eta: x + eta * v, state.weights, push, rates)
     return Training(weights, moments, state.batch_loss)
 
@@ -67,38 +68,50 @@ class minibatches(ps.Dynamics):
 
     def advance(self, state: ps.State, t0: Array, t1: Array, key: Array) -> ps.State:
         spec = self.spec
-        place, kind = sampling.layout(spec), state.params.weights.Y.dtype
-        numbers = (
-            model.copies(spec.labels, state.params.weights.Y.shape[1], spec.M),
-            *settings(Weights, spec),
-        )
-        copies, rates, momenta = jax.tree.map(lambda x: jnp.asarray(x, kind), numbers)
+        Y = state.params.weights.Y
+        numbers = (model.copies(spec.labels, Y.shape[1], spec.M), *settings(Weights, spec))
+        copies, rates, momenta = jax.tree.map(lambda x: jnp.asarray(x, Y.dtype), numbers)
+        learn = updates_in_a_row(sampling.layout(spec))
 
-        def learn(training, batches, count, copies, rates, momenta):
-            def one(i, training):
-                batch = jax.tree.map(lambda x: x[i], batches)
-                ascent, loss = sampling.gradient(training.weights, batch, copies, place)
-                return update(training, ascent, rates, momenta)._replace(batch_loss=loss)
+        def before_the_end(carry):
+            t, _ = carry
+            return t < t1
 
-            return jax.lax.fori_loop(0, count, one, training)
-
-        if jax.default_backend() == "cpu":
-            learn = jax.custom_batching.sequential_vmap(learn)
-
-        def some(carry):
+        def some_updates(carry):
             t, training = carry
             count = jnp.minimum(AHEAD, t1 - t)
             label, counts = draw_ahead(key, t, count, spec)
-            batches = sampling.Batch(label, counts.astype(kind))
+            batches = sampling.Batch(label, counts.astype(Y.dtype))
             return t + count, learn(training, batches, count, copies, rates, momenta)
 
-        _, training = jax.lax.while_loop(lambda carry: carry[0] < t1, some, (jnp.asarray(t0), state.params))
+        begun = (jnp.asarray(t0), state.params)
+        _, training = jax.lax.while_loop(before_the_end, some_updates, begun)
         return ps.State(training, state.memory, state.carry)
+
+
+def updates_in_a_row(layout: sampling.Layout) -> Callable[..., Training]:
+    """The function that takes some updates, each on its own batch; in a block of runs on a CPU, run by run."""
+
+    def learn(training, batches, count, copies, rates, momenta):
+        def one(i, training):
+            batch = jax.tree.map(lambda x: x[i], batches)
+            ascent, loss = sampling.gradient(training.weights, batch, copies, layout)
+            return update(training, ascent, rates, momenta)._replace(batch_loss=loss)
+
+        return jax.lax.fori_loop(0, count, one, training)
+
+    if jax.default_backend() == "cpu":
+        return jax.custom_batching.sequential_vmap(learn)
+    return learn
 
 
 def draw_ahead(key: Array, t: Array, count: Array, spec: Spec) -> sampling.Batch:
     """The mini-batches of the updates t, t + 1, ..., t + count - 1; the rest of the `AHEAD` are empty."""
     first = sampling.draw(jr.fold_in(key, t), spec)
-    room = jax.tree.map(lambda x: jnp.zeros((AHEAD, *x.shape), x.dtype).at[0].set(x), first)
-    put = lambda i, kept: jax.tree.map(lambda k, x: k.at[i].set(x), kept, sampling.draw(jr.fold_in(key, t + i), spec))
-    return jax.lax.fori_loop(1, count, put, room)
+    drawn = jax.tree.map(lambda x: jnp.zeros((AHEAD, *x.shape), x.dtype).at[0].set(x), first)
+
+    def draw_one(i, drawn):
+        batch = sampling.draw(jr.fold_in(key, t + i), spec)
+        return jax.tree.map(lambda all_of_it, x: all_of_it.at[i].set(x), drawn, batch)
+
+    return jax.lax.fori_loop(1, count, draw_one, drawn)

@@ -11,7 +11,10 @@ from ... import closed_forms
 
 def softmax_steps(outputs: int, eta_Y: float, steps: int) -> xr.Dataset:
     """Logits and residuals of a softmax trained on one label, against the recursion for h*."""
-    M, w, logits, residuals = outputs, np.zeros(outputs), [], []
+    M = outputs
+    w = np.zeros(outputs)
+    logits = []
+    residuals = []
     for _ in range(steps):
         weights = np.exp(w - w.max())
         residual = np.eye(M)[0] - weights / weights.sum()
@@ -20,7 +23,8 @@ def softmax_steps(outputs: int, eta_Y: float, steps: int) -> xr.Dataset:
         residuals.append(residual)
     h = np.asarray(closed_forms.h_star_path(steps, float(M), eta_Y))[:, None]
     zeta = (np.eye(M)[0] - 1 / M) * M / (M - 1)
-    forecast, slowed = (M - 1) * h[1:] * zeta, (M - 1) / (M - 1 + np.exp(M * h[:-1])) * zeta
+    forecast = (M - 1) * h[1:] * zeta
+    slowed = (M - 1) / (M - 1 + np.exp(M * h[:-1])) * zeta
     values = {
         "logits": logits,
         "logits_forecast": forecast,
@@ -33,7 +37,8 @@ def softmax_steps(outputs: int, eta_Y: float, steps: int) -> xr.Dataset:
 
 def decoder_flow(outputs: int, eta_Y: float) -> xr.Dataset:
     """M h by its closed form and by solving its differential equation; both sides of the implicit equation."""
-    M, s = outputs, np.geomspace(1e-2, 1e5, 71)
+    M = outputs
+    s = np.geomspace(1e-2, 1e5, 71)
     found = solve_ivp(
         lambda s, x: M * eta_Y / (M - 1 + np.exp(x)),
         (0, s[-1]),
@@ -55,7 +60,8 @@ def decoder_flow(outputs: int, eta_Y: float) -> xr.Dataset:
 
 def discrete_gap(outputs: int, eta_Y: float) -> xr.Dataset:
     """M (h* - h) at every step up to 3000 / eta_Y."""
-    steps, M = round(3000 / eta_Y), float(outputs)
+    steps = round(3000 / eta_Y)
+    M = float(outputs)
     s = np.arange(steps + 1.0)
     gap = M * np.asarray(closed_forms.h_star_path(steps, M, eta_Y)) - np.asarray(closed_forms.Mh(s, M, eta_Y))
     return xr.Dataset({"gap": ("s", gap)}, {"s": s, "eta_Y": eta_Y, "outputs": M})
@@ -63,7 +69,8 @@ def discrete_gap(outputs: int, eta_Y: float) -> xr.Dataset:
 
 def steps_and_flow(outputs: int, eta_Y: tuple[float, ...], last: int) -> xr.Dataset:
     """M h* and M h at every step up to the last, for several step sizes."""
-    M, s = float(outputs), np.arange(last + 1)
+    M = float(outputs)
+    s = np.arange(last + 1)
     steps = M * np.stack([closed_forms.h_star_path(last, M, eta) for eta in eta_Y])
     flow = np.stack([closed_forms.Mh(s, M, eta) for eta in eta_Y])
     dims = ("eta_Y", "s")
@@ -81,10 +88,8 @@ def later_root(outputs: tuple[float, ...]) -> xr.Dataset:
 
 def class_counts(classes: int, outputs: int, eta_Y: float, steps: int, draws: int) -> xr.Dataset:
     """How far the decoders of the classes are apart after batch-1 steps in random order, over many draws."""
-    counts, M = (
-        np.random.default_rng(0).multinomial(steps, np.full(classes, 1 / classes), draws),
-        float(outputs),
-    )
+    counts = np.random.default_rng(0).multinomial(steps, np.full(classes, 1 / classes), draws)
+    M = float(outputs)
     h = np.asarray(closed_forms.h_star_path(int(counts.max()), M, eta_Y))
     theta = h[counts] / float(closed_forms.h(steps / classes, M, eta_Y)) - 1
     values = {
@@ -97,7 +102,8 @@ def class_counts(classes: int, outputs: int, eta_Y: float, steps: int, draws: in
 
 def time_to_residual(outputs: int, epsilon: tuple[float, ...]) -> xr.Dataset:
     """eta_Y N / K when the norm of the residual is epsilon, and that norm by the decoder's closed form then."""
-    M, eps = float(outputs), np.array(epsilon)
+    M = float(outputs)
+    eps = np.array(epsilon)
     clock = closed_forms.steps_to_residual(eps, 1.0, M, 1.0)
     norm = (M - 1) / (M - 1 + np.exp(np.asarray(closed_forms.Mh(clock, M, 1.0)))) * np.sqrt(M / (M - 1))
     return xr.Dataset({"clock": ("epsilon", clock), "residual": ("epsilon", norm)}, {"epsilon": eps, "outputs": M})

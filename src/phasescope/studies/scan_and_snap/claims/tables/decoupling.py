@@ -36,7 +36,8 @@ def batch_1_decoder(tokens: int, classes: int, outputs: int, eta_Y: float, steps
     """Y after batch-1 steps of the modified gradient in random class order, and its closed form given the counts."""
     F = overlapping(tokens, classes, 0.5)
     modified = F @ (np.eye(classes) - correction(F))
-    Y, order = np.zeros((tokens, outputs)), np.random.default_rng(4).integers(classes, size=steps)
+    Y = np.zeros((tokens, outputs))
+    order = np.random.default_rng(4).integers(classes, size=steps)
     for n in order:
         Y = Y + eta_Y * np.outer(modified[:, n], np.eye(outputs)[n] - softmax(Y.T @ F[:, n]))
     counts = np.bincount(order, minlength=classes)
@@ -52,16 +53,21 @@ def pull_coefficients(tokens: int, classes: int, outputs: int, eta_Y: float, ste
     formula.
 
     `printed` has the sign of the $q_0$ term as printed, `corrected` the other one."""
-    F, M = overlapping(tokens, classes, 0.5), outputs
-    E, zeta = correction(F), directions(outputs, classes)
+    F = overlapping(tokens, classes, 0.5)
+    M = outputs
+    E = correction(F)
+    zeta = directions(outputs, classes)
     h = float(closed_forms.h_star(steps, float(M), eta_Y))
     Y = F @ (np.eye(classes) - E) @ ((M - 1) * h * zeta).T
     R = np.eye(M)[:, :classes] - softmax(Y.T @ F)
     found = np.linalg.lstsq(F, Y @ R, rcond=None)[0].T
-    gamma, q_1, q_0 = (M - 1) ** 2 * h / (M - 1 + np.exp(M * h)), M / (M - 1), -M / (M - 1) ** 2
+    gamma = (M - 1) ** 2 * h / (M - 1 + np.exp(M * h))
+    q_1 = M / (M - 1)
+    q_0 = -M / (M - 1) ** 2
     others = 1 - np.diag(E)[None, :] - (E.sum(axis=1)[None, :] - np.diag(E)[None, :] - E.T)
     off = 1 - np.eye(classes)
-    beta, printed = q_1 * E - q_0 * others, q_1 * E + q_0 * others
+    beta = q_1 * E - q_0 * others
+    printed = q_1 * E + q_0 * others
     dims = ("class", "other")
     values = {"beta": -found / gamma, "corrected": beta, "printed": printed}
     coords = {"outputs": M, "class": np.arange(classes), "other": np.arange(classes)}
@@ -74,11 +80,9 @@ def true_coefficients(tokens: int, classes: int, outputs: int, eta_Y: float, ste
     Coefficients of $g_n$ on F by least squares, and $a_{nn'} = S_{n'} \cdot r_n$.
     """
     F = overlapping(tokens, classes, 0.5)
-    Y, S, targets = (
-        np.zeros((tokens, outputs)),
-        np.zeros((classes, outputs)),
-        np.eye(outputs)[:, :classes],
-    )
+    Y = np.zeros((tokens, outputs))
+    S = np.zeros((classes, outputs))
+    targets = np.eye(outputs)[:, :classes]
     for _ in range(steps):
         R = (targets - softmax(Y.T @ F)).T
         S = S + eta_Y / classes * R
@@ -93,20 +97,20 @@ def held_flow(classes: int, outputs: int, rho: float, last: float) -> xr.Dataset
     K$.
 
     By symmetry the accumulated residuals are three numbers: own label, another label, an output that is no label."""
-    K, M = classes, outputs
+    K = classes
+    M = outputs
 
     def leads(S):
         own, other, rest = S
-        a, b, o = (
-            own + (K - 1) * rho * other,
-            other + rho * (own + (K - 2) * other),
-            rest * (1 + (K - 1) * rho),
-        )
+        a = own + (K - 1) * rho * other
+        b = other + rho * (own + (K - 2) * other)
+        o = rest * (1 + (K - 1) * rho)
         return a - b, a - o
 
     def velocity(_, S):
         over_label, over_rest = leads(S)
-        label, rest = np.exp(-over_label), np.exp(-over_rest)
+        label = np.exp(-over_label)
+        rest = np.exp(-over_rest)
         total = 1 + (K - 1) * label + (M - K) * rest
         return np.array([(total - 1) / total, -label / total, -rest / total])
 

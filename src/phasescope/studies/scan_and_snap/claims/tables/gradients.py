@@ -14,7 +14,8 @@ Vector = Float[Array | np.ndarray, "token"]
 def log_likelihood(tables: tuple[Array, Array], sequence: Array, label: int) -> Array:
     """$J$ of one sequence $x_1 .. x_T$ on full tables Y and Z, straight from the model's definition."""
     Y, Z = tables
-    keys, query = sequence[:-1], sequence[-1]
+    keys = sequence[:-1]
+    query = sequence[-1]
     one_hot = jax.nn.one_hot(keys, Y.shape[0])
     mass = one_hot.T @ jax.nn.softmax(Z[query, keys])
     logits = Y.T @ (mass / jnp.linalg.norm(mass))
@@ -23,7 +24,8 @@ def log_likelihood(tables: tuple[Array, Array], sequence: Array, label: int) -> 
 
 def lemma_1(Y: np.ndarray, Z: np.ndarray, sequence: np.ndarray, label: int) -> tuple[np.ndarray, np.ndarray]:
     """The gradients as the lemma writes them, in numpy."""
-    keys, query = sequence[:-1], sequence[-1]
+    keys = sequence[:-1]
+    query = sequence[-1]
     X = np.eye(len(Y))[keys]
     b = np.exp(Z[query, keys] - Z[query, keys].max())
     b = b / b.sum()
@@ -39,7 +41,8 @@ def lemma_1(Y: np.ndarray, Z: np.ndarray, sequence: np.ndarray, label: int) -> t
 def batch_1_gradients(tokens: int, length: int, samples: int) -> xr.Dataset:
     """Random tables and sequences: the lemma's gradients, automatic ones, and the rows that do not belong to the
     query."""
-    generator, found = np.random.default_rng(0), []
+    generator = np.random.default_rng(0)
+    found = []
     slope = jax.jit(jax.grad(log_likelihood), static_argnums=2)
     for label in range(samples):
         Y, Z = generator.standard_normal((2, tokens, tokens))
@@ -47,7 +50,8 @@ def batch_1_gradients(tokens: int, length: int, samples: int) -> xr.Dataset:
         automatic = slope((jnp.asarray(Y), jnp.asarray(Z)), jnp.asarray(sequence), label)
         found.append((np.stack(lemma_1(Y, Z, sequence, label)), np.stack(automatic), sequence[-1]))
     by_hand, automatic, queries = (np.stack(x) for x in zip(*found, strict=True))
-    dims, names = ("sample", "table", "row", "column"), ["Y", "Z"]
+    dims = ("sample", "table", "row", "column")
+    names = ["Y", "Z"]
     values = {
         "by_hand": (dims, by_hand),
         "automatic": (dims, automatic),
@@ -71,8 +75,10 @@ def finite_length(lengths: tuple[int, ...], samples: int) -> xr.Dataset:
     The mean deviation is small beside its spread. What is linear in the counts has no mean, and is taken off.
     """
     p = np.concatenate([np.ones(10), np.linspace(0.1, 1.0, 10)])
-    p, generator = p / p.sum(), np.random.default_rng(1)
-    z, Y = generator.standard_normal(20), generator.standard_normal((20, 34))
+    p = p / p.sum()
+    generator = np.random.default_rng(1)
+    z = generator.standard_normal(20)
+    Y = generator.standard_normal((20, 34))
 
     def deviation(counts):
         share = counts / counts.sum()
@@ -81,7 +87,9 @@ def finite_length(lengths: tuple[int, ...], samples: int) -> xr.Dataset:
         return off, off - linear
 
     deviations = jax.jit(jax.vmap(deviation))
-    rms, bias, size = [], [], np.linalg.norm(attention_gradient(p, z, Y))
+    rms = []
+    bias = []
+    size = np.linalg.norm(attention_gradient(p, z, Y))
     for length in lengths:
         counts = generator.multinomial(length - 1, p, samples).astype(float)
         off, curved = deviations(counts)

@@ -95,7 +95,8 @@ def likelihood(weights: model.Weights, data: Mixture, residual: bool) -> Array:
 
 def residual_connection(eta_Y: float, eta_Z: float, steps: int) -> xr.Dataset:
     """Attention logits by kind of token, without and with the residual connection, over the queries that see it."""
-    data, found = mixture(grouped(), GROUPS), []
+    data = mixture(grouped(), GROUPS)
+    found = []
     copies = np.asarray(model.copies(4, 5, data.outputs))
     start = model.Weights(jnp.zeros((9 + 2, 5)), jnp.zeros((2, 9)))
     for residual in (False, True):
