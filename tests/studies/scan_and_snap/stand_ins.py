@@ -44,7 +44,11 @@ def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
 
 def _labelled(ds: xr.Dataset, request: Runs | Sweeps) -> xr.Dataset:
     spec = study.specify(request.preset, **dict(request.changes))
-    return ds.assign_attrs(arm=request.arm.__name__, spec=json.dumps(spec.to_json()))
+    return ds.assign_attrs(
+        arm=request.arm.__name__,
+        spec=json.dumps(spec.to_json()),
+        planned_end=float(max(request.at)),  # every request records the end of its run
+    )
 
 
 def _flows(request: Runs | Sweeps, fixed: dict, axes: dict) -> xr.Dataset:

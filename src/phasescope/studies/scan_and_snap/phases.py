@@ -13,20 +13,10 @@ import phasescope as ps
 from . import closed_forms
 from .spec import Spec
 
-FLOWS = (
-    "decoupled",
-    "theory",
-    "memoryless",
-    "closed_form",
-)  # `symmetric` and `population` flow if asked to
-
-
-spec_of = Spec.of
-
 
 def number(ds: xr.Dataset, name: str) -> Any:
     """A number of the run: one for each lane where it was swept, that of the lane where one was chosen."""
-    return ds[name] if name in ds.coords else getattr(spec_of(ds), name)
+    return ds[name] if name in ds.coords else getattr(Spec.of(ds), name)
 
 
 def rate_Y(ds: xr.Dataset) -> Any:
@@ -37,14 +27,14 @@ def rate_Y(ds: xr.Dataset) -> Any:
 
 def classes_of(ds: xr.Dataset) -> Any:
     """$K$."""
-    return ds["classes"] if "classes" in ds.coords else spec_of(ds).K
+    return ds["classes"] if "classes" in ds.coords else Spec.of(ds).K
 
 
 def outputs_of(ds: xr.Dataset) -> Any:
     """$M$."""
     if "vocabulary" in ds.coords:
         return ds["vocabulary"]
-    spec = spec_of(ds)
+    spec = Spec.of(ds)
     return spec.replace(classes=float(ds["classes"])).M if "classes" in ds.coords else spec.M
 
 
@@ -61,16 +51,6 @@ def snap_time(ds: xr.Dataset):
 def time_unit(ds: xr.Dataset):
     r"""$\bar t_0 = 2K\ln M/\eta_Y$, in which late times are counted."""
     return closed_forms.t_bar(classes_of(ds), outputs_of(ds), rate_Y(ds))
-
-
-def ran_to_the_end(*runs: xr.Dataset) -> ps.Verdict:
-    """Undecided if a run broke off: what it would have shown later is unknown."""
-    return ps.all_of(ps.reached(run, _planned(run)) for run in runs)
-
-
-def _planned(run: xr.Dataset) -> float:
-    spec = spec_of(run)
-    return spec.end if run.attrs["arm"] in FLOWS or spec.optimiser == "flow" else spec.steps
 
 
 def top_logit(ds: xr.Dataset) -> xr.DataArray:

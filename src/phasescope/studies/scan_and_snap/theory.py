@@ -12,11 +12,11 @@ import phasescope as ps
 
 from . import closed_forms
 from .observables import (
+    Observed,
     derive,
     measure_memoryless,
     measure_symmetric,
     measure_theory,
-    observed,
 )
 from .reductions import class_symmetry, levels
 from .spec import FLOW, RATES, SIZES, Spec
@@ -103,7 +103,7 @@ def closed_form(spec: Spec) -> ps.Plan:
     return ps.Plan(
         init=lambda key: at(jnp.zeros(())),
         stages=(ps.Stage("closed form", ps.formula(at), flow_times(spec)),),
-        measure=lambda c: observed(
+        measure=lambda c: Observed(
             h=c.h,
             h_star=c.h_star,
             gamma=c.gamma,

@@ -6,7 +6,7 @@ import numpy as np
 
 import phasescope as ps
 
-from ..phases import after_start, late, moving, ran_to_the_end, top_logit
+from ..phases import after_start, late, moving, top_logit
 from . import evidence, tables
 
 _random = {"sets": 60, "classes": 4, "distinct": 2, "eta_Z": 0.1, "steps": 400}
@@ -34,7 +34,7 @@ def distinct_tokens_gain_attention(*datasets):
     return (
         ps.all_of(ps.positive(after_start(z), "z of distinct tokens") for z in logits)
         & ps.all_of(ps.at_least(z.std(), 1e-6, "their spread") for z in logits)
-        & ran_to_the_end(*runs)
+        & ps.all_of(map(ps.reached, runs))
     )
 
 
@@ -92,7 +92,7 @@ def gains_follow_one_growth_factor(*runs):
         law = ps.agree(others.gain_defect, 0.0, atol=1e-6, what="r / (r_0 chi) - 1")
         return law & ps.at_least(grown.max(), 1.02, "largest growth factor")
 
-    return ps.all_of(map(judge, runs)) & ran_to_the_end(*runs)
+    return ps.all_of(map(judge, runs)) & ps.all_of(map(ps.reached, runs))
 
 
 @ps.claim("Theorem 3, Eq 11 (ours)", ps.published(evidence.small), id="C19-sign")
@@ -122,7 +122,7 @@ def the_top_token_gains_all_the_time(*runs):
         share = early.f_dt.isel({"class": 0, "distinct_token": -1}, drop=True)
         return ps.increasing(top_logit(early), "z_l0") & ps.increasing(share, "f_l0")
 
-    return ps.all_of(map(judge, runs)) & ran_to_the_end(*runs)
+    return ps.all_of(map(judge, runs)) & ps.all_of(map(ps.reached, runs))
 
 
 @ps.claim("Theorem 3, Eq 12", ps.theory(evidence.one_theory, evidence.small_theory), id="C21")
@@ -137,7 +137,7 @@ def the_growth_factor_lies_between_its_bounds(*runs):
         between = ps.within(2 * z, 2 * share**2 * run.B_n, 2 * run.B_n, "ln chi_l0", where=later)
         return between & ps.increasing(run.B_n, "B")
 
-    return ps.all_of(map(judge, runs)) & ran_to_the_end(*runs)
+    return ps.all_of(map(judge, runs)) & ps.all_of(map(ps.reached, runs))
 
 
 @ps.claim("Theorem 3, Eq 12 (ours)", ps.theory(evidence.small_theory), id="C21-wide")

@@ -8,7 +8,8 @@ import numpy as np
 import phasescope as ps
 
 from .. import closed_forms
-from ..phases import classes_of, linear_end, outputs_of, ran_to_the_end, snap_time, spec_of
+from ..phases import classes_of, linear_end, outputs_of, snap_time
+from ..spec import Spec
 from . import evidence, tables
 
 
@@ -93,10 +94,10 @@ def the_later_root_is_close_to_log_M(table):
 def the_speed_rises_and_then_decays(run):
     """gamma K / (eta_Y t) is in [0.95, 1] up to t_0'/2, and gamma eta_Y t / (K ln(M eta_Y t / K)) in [0.95, 2] after
     t_0, 1.00 at the end. In between it peaks, at a time in closed form."""
-    spec = spec_of(run)
+    spec = Spec.of(run)
     K = classes_of(run)
     M = outputs_of(run)
-    ended = ran_to_the_end(run)
+    ended = ps.reached(run)
     run = run.isel(time=slice(1, None))
     clock = spec.eta_Y * run.time / K
     early = run.gamma / clock
@@ -129,7 +130,7 @@ def the_speed_is_linear_up_to_the_end_of_the_linear_regime(run):
     hold.)"""
     slope = ps.local_slope(run.gamma)
     inside = (run.time > 0) & (run.time <= linear_end(run))
-    return ps.within(slope, 0.85, 1.01, "d ln gamma / d ln t", where=inside) & ran_to_the_end(run)
+    return ps.within(slope, 0.85, 1.01, "d ln gamma / d ln t", where=inside) & ps.reached(run)
 
 
 def _draws(N: int) -> ps.Request:

@@ -6,7 +6,7 @@ import numpy as np
 
 import phasescope as ps
 
-from ..phases import after_start, force_ratio, held_attention, ran_to_the_end
+from ..phases import after_start, force_ratio, held_attention
 from . import evidence, tables
 
 EXACT = 1e-12
@@ -76,7 +76,7 @@ def the_modification_keeps_the_own_part(*runs):
     pairs = list(zip(later[::2], later[1::2], strict=True))
     same = ps.all_of(ps.agree(a, b, rtol=0.006, what="gamma iota") for a, b in pairs)
     rises = ps.all_of(ps.at_least(a.max("time") / a.isel(time=0), 2.0, "iota, peak over start") for a, _ in pairs)
-    return same & rises & ran_to_the_end(*runs)
+    return same & rises & ps.all_of(map(ps.reached, runs))
 
 
 @ps.claim("Lemma 3, remark (ours): the law", ps.theory(evidence.held_4, evidence.held_10), id="C4-law")
@@ -90,7 +90,7 @@ def the_discriminative_force_is_one_over_M(*runs):
         inside = ps.within(kappa, 1.0, 1.7, f"M beta / iota, M = {outputs:g}")
         return inside & ps.increasing(kappa, "M beta / iota")
 
-    return ps.all_of(map(judge, runs, (300.0, 1000.0))) & ran_to_the_end(*runs)
+    return ps.all_of(map(judge, runs, (300.0, 1000.0))) & ps.all_of(map(ps.reached, runs))
 
 
 @ps.claim(

@@ -7,7 +7,7 @@ import xarray as xr
 
 import phasescope as ps
 
-from ..phases import entropy_of, over_seeds, ran_to_the_end, snap_time
+from ..phases import entropy_of, over_seeds, snap_time
 from . import evidence
 
 # Means over ten seeds that the paper's released runs report for Figure 6, at eta_Y / eta_Z = 1, 2, 5, 10.
@@ -36,7 +36,7 @@ def figure_3_is_reproduced(sweep):
             atol=0.06,
             what="chi(100)",
         )
-        & ran_to_the_end(sweep)
+        & ps.reached(sweep)
     )
 
 
@@ -63,7 +63,7 @@ def figure_9_is_reproduced(sweep):
             what="B_n at equal eta_Y t",
         )
         & ps.increasing(sweep.B_n, "B_n")
-        & ran_to_the_end(sweep)
+        & ps.reached(sweep)
     )
 
 
@@ -91,7 +91,7 @@ def the_loss_falls_as_in_the_released_log(run):
         ps.agree(found[0], float(np.log(34)), atol=1e-12, what="loss of the first batch")
         & ps.within(ratio[:6], 0.9, 1.1, "loss / log, up to iteration 10")
         & ps.within(ratio[6:], 0.4, 2.5, "loss / log, later")
-        & ran_to_the_end(run)
+        & ps.reached(run)
     )
 
 
@@ -118,7 +118,7 @@ def a_faster_decoder_leaves_attention_denser(sweep):
             "loss at iteration 98, (10, 1) over (1, 1)",
         )
         & ps.agree(sweep.dt_entropy.isel(time=0), 2.151, atol=6e-4, what="entropy at the start")
-        & ran_to_the_end(sweep)
+        & ps.reached(sweep)
     )
 
 
@@ -142,7 +142,8 @@ def adam_chooses_its_token_by_the_rate(finite, endless):
             ps.within(x, np.array([3.0, 6.0, 10.0]), np.array([4.0, 7.0, 10.0]), "favoured token") for x in found
         )
         & ps.at_most(abs(common - rest), np.array([0.06, 0.003, 1e-4]), "attention on common tokens, off by")
-        & ran_to_the_end(finite, endless)
+        & ps.reached(finite)
+        & ps.reached(endless)
     )
 
 
@@ -150,7 +151,7 @@ def adam_chooses_its_token_by_the_rate(finite, endless):
 def adam_at_a_small_rate_has_not_settled(run):
     """At rate 0.1 the favoured token is number 3 after 100 updates and the rarest of all, number 1, after 1000."""
     found = favourite(run).sel(time=[100, 1000]).values
-    return ps.agree(found, np.array([3.0, 1.0]), what="favoured token") & ran_to_the_end(run)
+    return ps.agree(found, np.array([3.0, 1.0]), what="favoured token") & ps.reached(run)
 
 
 @ps.claim("Figure 6", ps.published(*evidence.figure_6.values()), id="fig6")
@@ -170,7 +171,7 @@ def figure_6_is_reproduced(*sweeps):
             )
         ]
         found += [ps.at_most(error, 0.05, "standard error")]
-    return ps.all_of(found) & ran_to_the_end(*sweeps)
+    return ps.all_of(found) & ps.all_of(map(ps.reached, sweeps))
 
 
 claims = (

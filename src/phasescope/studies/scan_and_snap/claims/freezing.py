@@ -14,10 +14,9 @@ from ..phases import (
     late,
     moving,
     outputs_of,
-    ran_to_the_end,
-    spec_of,
     top_logit,
 )
+from ..spec import Spec
 from . import evidence
 
 
@@ -31,7 +30,7 @@ def growth_is_logarithmic_and_then_doubly_so(run):
     """B_n grows like ln t / 2 before the transition (slope 0.48 to 0.5 in 20 <= t <= 80), and like ln ln t / 2 after
     it: slope against ln ln(M eta_Y t / K) 0.5070 at eta_Y t = 10^4, falling, and 0.5001 at 10^6 (K = 10, M = 1000,
     equal rates)."""
-    spec = spec_of(run)
+    spec = Spec.of(run)
     K = classes_of(run)
     M = outputs_of(run)
     B = after_start(run.B_n)
@@ -44,7 +43,7 @@ def growth_is_logarithmic_and_then_doubly_so(run):
         & ps.decreasing(after, "d B / d ln ln t, late")
         & ps.agree(early, 0.5070, atol=6e-5, what="d B / d ln ln t at 10^4")
         & ps.agree(last, 0.5001, atol=6e-5, what="d B / d ln ln t at 10^6")
-        & ran_to_the_end(run)
+        & ps.reached(run)
     )
 
 
@@ -59,7 +58,7 @@ def training_grows_slower_than_the_theory(run):
     return (
         ps.agree(found.sel(eta_Z=[1.0, 10.0]), np.array([4.504, 1.827]), rtol=1e-3, what="growth")
         & ps.within(last, 0.98, 1.075, "z_l0 at the end over a tenth of the time")
-        & ran_to_the_end(run)
+        & ps.reached(run)
     )
 
 

@@ -6,7 +6,6 @@ import numpy as np
 
 import phasescope as ps
 
-from ..phases import ran_to_the_end
 from . import evidence, tables
 
 EXACT = 1e-12
@@ -74,7 +73,7 @@ def short_sequences_make_attention_sparser(finite, endless):
         & ps.at_most(off, 0.02, "deviation from the expected lead")
         & ps.decreasing(mean, "lead of the top logit", along="seq_length")
         & ps.positive(mean.sel(seq_length=[16, 128]), "lead at T = 16 and 128")
-        & ran_to_the_end(endless)
+        & ps.reached(endless)
     )
 
 

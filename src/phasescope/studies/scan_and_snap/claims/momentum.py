@@ -6,7 +6,7 @@ import numpy as np
 
 import phasescope as ps
 
-from ..phases import entropy_of, ran_to_the_end, top_logit
+from ..phases import entropy_of, top_logit
 from . import evidence
 
 _FLAT = (
@@ -25,7 +25,7 @@ def larger_rates_make_attention_sparser_without_noise(sweep):
     2, 3 (times 10 without momentum: the same effective rate), for K = 6, 10, 20."""
     rates = sweep.eta_Z[-4:].values
     entropy = entropy_of(sweep).sel(ratio=2.0, eta_Z=rates, classes=[6.0, 10.0, 20.0])
-    return ps.at_least(-entropy.diff("eta_Z"), 0.02, "fall of the entropy") & ran_to_the_end(sweep)
+    return ps.at_least(-entropy.diff("eta_Z"), 0.02, "fall of the entropy") & ps.reached(sweep)
 
 
 @ps.claim(
@@ -63,7 +63,7 @@ def momentum_makes_attention_sparser(inert, free, of_Y, of_Z):
             atol=6e-5,
             what="entropy, momentum on Y or Z alone",
         )
-        & ran_to_the_end(inert, free, of_Y, of_Z)
+        & ps.all_of(map(ps.reached, (inert, free, of_Y, of_Z)))
     )
 
 
@@ -82,7 +82,7 @@ def momentum_and_not_the_step_moves_syn_small(flow, *runs):
     return (
         ps.agree(smooth, 0.601, atol=6e-4, what="top logit in flow")
         & ps.agree(ends, expected, atol=6e-4, what="top logit in steps")
-        & ran_to_the_end(*runs)
+        & ps.all_of(map(ps.reached, runs))
     )
 
 

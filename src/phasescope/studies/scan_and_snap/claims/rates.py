@@ -7,7 +7,7 @@ import xarray as xr
 
 import phasescope as ps
 
-from ..phases import entropy_of, over_seeds, ran_to_the_end
+from ..phases import entropy_of, over_seeds
 from . import evidence
 
 
@@ -51,7 +51,7 @@ def larger_rates_make_attention_sparser(*sweeps):
             return ps.at_least(fall, 1e-3, "fall of the entropy at equal eta_Y t")
         return ps.decreasing(mean_entropy(sweep), "entropy", along="eta_Z")
 
-    return ps.all_of(map(judge, sweeps)) & ran_to_the_end(*sweeps)
+    return ps.all_of(map(judge, sweeps)) & ps.all_of(map(ps.reached, sweeps))
 
 
 @ps.claim("Section 6 (b) (ours)", ps.theory(evidence.rescaled), id="C24-clock")
@@ -88,7 +88,7 @@ def the_sparsest_ratio_is_near_two(two, *more):
         found.append(ps.increasing(entropy.sel(ratio=[2.0, 10.0]), "entropy from 2 to 10", along="ratio"))
         found.append(ps.positive(entropy.sel(ratio=1.0) - entropy.sel(ratio=2.0), "entropy at 1 less that at 2"))
     rise = ps.increasing(mean_entropy(two).sel(ratio=[1.0, 10.0]), "entropy from 1 to 10, K = 2", along="ratio")
-    return ps.all_of(found) & rise & ran_to_the_end(two, *more)
+    return ps.all_of(found) & rise & ps.all_of(map(ps.reached, (two, *more)))
 
 
 _MINIMUM = "the decoder's memory gives the entropy a minimum: at eta_Z t = 10^6 it lies at a ratio of 10 for all K"
@@ -104,7 +104,7 @@ def a_slower_decoder_makes_attention_sparser(sweep):
     """Late, at eta_Z t = 10^5 and 10^6, the entropy rises with eta_Y / eta_Z from 0.03 to 100, for every K up to
     20."""
     entropy = sweep.dt_entropy.isel({"class": 0}).sel(time=[1e5, 1e6], classes=[2.0, 6.0, 10.0, 20.0])
-    return ps.increasing(entropy, "entropy", along="eta_Y") & ran_to_the_end(sweep)
+    return ps.increasing(entropy, "entropy", along="eta_Y") & ps.reached(sweep)
 
 
 @ps.claim("Section 6 (c) (ours): the minimum", ps.published(evidence.medium), id="C25-drift")
@@ -119,7 +119,7 @@ def the_sparsest_ratio_drifts_with_the_logarithm_of_time(sweep):
         & ps.agree(best.sel(time=1e4), 5.0, what="sparsest ratio at 10^4")
         & ps.agree(best.sel(time=1e6), 10.0, what="sparsest ratio at 10^6")
         & ps.increasing(few, "sparsest ratio", along="time", strictly=False)
-        & ran_to_the_end(sweep)
+        & ps.reached(sweep)
     )
 
 
@@ -157,7 +157,7 @@ def the_minimum_is_not_a_matter_of_training_time(sweep):
     return (
         ps.agree(best, expected, what="sparsest ratio")
         & ps.agree(low, np.array([2.0630, 2.0984, 2.1082]), atol=6e-5, what="entropy, K = 2, ratio 0.5")
-        & ran_to_the_end(sweep)
+        & ps.reached(sweep)
     )
 
 

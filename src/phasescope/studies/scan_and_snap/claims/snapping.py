@@ -13,10 +13,9 @@ from ..phases import (
     linear_end,
     on,
     outputs_of,
-    ran_to_the_end,
     snap_time,
-    spec_of,
 )
+from ..spec import Spec
 from . import evidence
 
 
@@ -25,7 +24,7 @@ def the_closed_form_solves_the_theory(run):
     """For one common token in weak correlation (rho_0 = 0.01, K = 10, M = 1000) -z_CT of L2 is B_n = ln(1 + 4 (K-1)
     rho_0^2 Gamma) / 4 within 2%, both 1.5% apart at t = 1000: 0.2797 against 0.2756, where the q_0 part makes the
     difference."""
-    spec = spec_of(run)
+    spec = Spec.of(run)
     K = classes_of(run)
     M = outputs_of(run)
     start = linear_end(run)
@@ -37,7 +36,7 @@ def the_closed_form_solves_the_theory(run):
         & ps.agree(drop(run), closed, rtol=0.02, what="-z_CT from t_0' on", where=run.time > start)
         & ps.agree(drop(run).sel(at), 0.2797, atol=6e-5, what="-z_CT at 1000")
         & ps.agree(closed.sel(at), 0.2756, atol=6e-5, what="B_n at 1000")
-        & ran_to_the_end(run)
+        & ps.reached(run)
     )
 
 
@@ -45,7 +44,7 @@ def the_closed_form_solves_the_theory(run):
 def the_two_branches_are_close_to_the_closed_form(run):
     """B_n with h replaced by eta_Y t / (K M) up to t_0', and by ln(M eta_Y t / K) / M after t_0, is within 3% and
     1.5% (K = 10, M = 1000, rates 0.5, from t = 20 on); within 0.1% from 14 t_0 on."""
-    spec = spec_of(run)
+    spec = Spec.of(run)
     K = classes_of(run)
     M = outputs_of(run)
 
@@ -64,7 +63,7 @@ def the_two_branches_are_close_to_the_closed_form(run):
         & ps.agree(second, run.B_n, rtol=0.015, what="second", where=after)
         & ps.agree(second, run.B_n, rtol=1e-3, what="second, late", where=long_after)
         & ps.increasing(run.B_n, "B_n")
-        & ran_to_the_end(run)
+        & ps.reached(run)
     )
 
 
@@ -94,7 +93,7 @@ def the_force_falls_with_the_fourth_power(sweep):
 def the_true_force_falls_with_the_second_power(sweep):
     """With the true gradient xi is gamma (K-1) f_CT^2 / M in weak correlation: exponent 2 within 0.1, factor within
     3%."""
-    spec = spec_of(sweep)
+    spec = Spec.of(sweep)
     speed = on(sweep.time, closed_forms.gamma, spec.K, spec.M, spec.eta_Y)
     forecast = speed * (spec.K - 1) / spec.M * sweep.f_ct.isel({"class": 0, "common_token": 0}) ** 2
     ratio = sweep.xi_eff.isel({"class": 0}) / forecast
@@ -108,7 +107,7 @@ def the_true_drop_has_its_own_closed_form(run):
     memory, and 1.11 times that at a tenth, where kappa has grown."""
     found = evidence.at_rho(run)
     K = float(found.classes)
-    M = spec_of(run).M
+    M = Spec.of(run).M
     rho = 0.01
     strength = on(found.time, closed_forms.Gamma, K, M, 1.0, 1.0) * found.eta_Z
     closed = np.log1p(2 * (K - 1) / (M * K) * rho * strength) / 2
@@ -135,7 +134,7 @@ def the_true_drop_has_its_own_closed_form(run):
             atol=1e-3,
             what="-z_CT / closed form, late",
         )
-        & ran_to_the_end(run)
+        & ps.reached(run)
     )
 
 
@@ -162,7 +161,7 @@ def only_the_ratio_and_the_product_matter(sweep):
         a = slow.sel(time=common)
         b = fast.sel(time=common)
         found += [ps.agree(a[name], b[name], atol=1e-6, what=name) for name in ("z_dt", "z_ct", "loss")]
-    return ps.all_of(found) & ps.decreasing(slow.loss, "loss") & ran_to_the_end(sweep)
+    return ps.all_of(found) & ps.decreasing(slow.loss, "loss") & ps.reached(sweep)
 
 
 claims = (

@@ -8,7 +8,8 @@ import phasescope as ps
 
 from .. import closed_forms
 from ..claims import evidence
-from ..phases import drop, force_ratio, held_attention, on, spec_of, time_unit, top_logit
+from ..phases import drop, force_ratio, held_attention, on, time_unit, top_logit
+from ..spec import Spec
 from .panels import FORMULA, LEVELS, NAMES
 
 
@@ -89,7 +90,7 @@ def four_levels(true, decoupled, closed, forgetful, one, one_decoupled, one_clos
 def draw_closed_forms(run, axes) -> None:
     """Exponent 4 with E', and exponent 2 with 1/M."""
     K = float(run.classes)
-    M = spec_of(run).M
+    M = Spec.of(run).M
     rho = float(run.rho[0])
     strength = on(run.time, closed_forms.Gamma, K, M, 1.0, 1.0)[1:] / K
     time = run.time[1:] / float(time_unit(run))

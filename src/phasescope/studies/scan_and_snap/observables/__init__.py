@@ -2,7 +2,7 @@
 
 from .derive import derive
 from .measure import measure_full, measure_memoryless, measure_symmetric, measure_theory
-from .observed import Observed, observed
+from .observed import Observed
 
 __all__ = [
     "Observed",
@@ -11,5 +11,4 @@ __all__ = [
     "measure_memoryless",
     "measure_symmetric",
     "measure_theory",
-    "observed",
 ]

@@ -14,7 +14,7 @@ from ..data import Mixture, own_tokens, syn
 from ..model import Weights
 from ..reductions import class_symmetry, levels
 from ..spec import Spec
-from .observed import Observed, observed
+from .observed import Observed
 
 
 def measure_full(weights: Weights, spec: Spec, geometry: bool = True) -> Observed:
@@ -26,7 +26,7 @@ def measure_full(weights: Weights, spec: Spec, geometry: bool = True) -> Observe
     measured = _by_class(weights.Z, f, read, data, spec)
     if geometry:
         measured |= _between_classes(f, model.pull(weights.Y, read.r, many), spec)
-    return observed(**measured)
+    return Observed(**measured)
 
 
 def _by_class(
@@ -85,7 +85,7 @@ def measure_symmetric(state: class_symmetry.State, spec: Spec) -> Observed:
     p = class_symmetry.predict(a, b, o, data)
     own, other = class_symmetry.coefficients(state, data)
     force = class_symmetry.gradient(state, data)
-    return observed(
+    return Observed(
         **_attention(state.z_d, state.z_c, f, data),
         **_prediction(p),
         **_rates(force.z_d, force.z_c, spec.eta_Z),
@@ -105,7 +105,7 @@ def measure_theory(state: levels.Closed, spec: Spec) -> Observed:
     moving, xi = levels.theory_velocity(state, data, spec.rate_Y, spec.eta_Z, spec.share)
     speed = closed_forms.gamma(state.t, data.K, data.M, spec.rate_Y)
     force = speed * levels.beta(f.rho, data.K, data.M)
-    return observed(
+    return Observed(
         **_attention(state.z_d, state.z_c, f, data),
         **_rates(moving.z_d, moving.z_c),
         xi_eff=xi[None],
@@ -123,7 +123,7 @@ def measure_memoryless(state: levels.Memoryless, spec: Spec) -> Observed:
     p = levels.memoryless_prediction(state, f, data)
     force = levels.memoryless_force(state, p, data)
     moving = levels.memoryless_velocity(state, data, spec.rate_Y, spec.eta_Z)
-    return observed(
+    return Observed(
         **_attention(state.z_d, state.z_c, f, data),
         **_prediction(p),
         **_rates(moving.z_d, moving.z_c),
