@@ -1,4 +1,5 @@
-"""Token scanning and snapping in a one-layer attention model: what the theorems say, and what the gradient does."""
+"""Token scanning and snapping in a one-layer attention model: what the theorems say, and what
+the gradient does."""
 
 import phasescope as ps
 

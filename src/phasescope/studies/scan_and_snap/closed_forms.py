@@ -1,13 +1,15 @@
-r"""What the theory has in closed form: $h$, $h^*$, $\gamma$, $\Gamma$, $B_n$, $\chi$, and the times $t_0'$ and $t_0$.
+r"""What the theory has in closed form: $h$, $h^*$, $\gamma$, $\Gamma$, $B_n$, $\chi$, and the times
+$t_0'$ and $t_0$.
 
-The decoder of one class grows by $\dot h = \eta_Y / (M - 1 + e^{Mh})$ per visit. With $x = Mh$ this integrates to
-$e^x - 1 + (M-1)x = M\eta_Y s$ (Lemma 6), whose root is written with Wright's omega,
+The decoder of one class grows by $\dot h = \eta_Y / (M - 1 + e^{Mh})$ per visit. With $x = Mh$ this
+integrates to $e^x - 1 + (M-1)x = M\eta_Y s$ (Lemma 6), whose root is written with Wright's omega,
 
 $$Mh(s) = \ln\big[(M-1)\,\omega(\kappa - \ln(M-1))\big], \qquad \kappa = \frac{M\eta_Y s + 1}{M-1}, \qquad
 \omega(y) + \ln \omega(y) = y,$$
 
-and which nowhere overflows. The speed of the attention is $\gamma(t) = (M-1)^2 h / (M-1+e^{Mh})$ at $s = t/K$, and
-since $\gamma\,dt = \frac{K (M-1)^2}{\eta_Y} h\,dh$, its integral is $\Gamma = \frac{\eta_Z}{\eta_Y}\frac{K(M-1)^2}{2}h^2$.
+and which nowhere overflows. The speed of the attention is $\gamma(t) = (M-1)^2 h / (M-1+e^{Mh})$
+at $s = t/K$, and since $\gamma\,dt = \frac{K (M-1)^2}{\eta_Y} h\,dh$, its integral is $\Gamma =
+\frac{\eta_Z}{\eta_Y}\frac{K(M-1)^2}{2}h^2$.
 """
 
 from __future__ import annotations
@@ -53,7 +55,8 @@ def h(s: Any, M: Any, eta_Y: Any) -> Array:
 
 
 def h_star(visits: Any, M: Any, eta_Y: Any) -> Array:
-    """$h^*$ after a whole number of visits: the same growth in unit steps; nan beyond `VISITS_UP_TO`."""
+    """$h^*$ after a whole number of visits: the same growth in unit steps; nan beyond
+    `VISITS_UP_TO`."""
     visits = jnp.asarray(visits)
 
     def visit(_, x):
@@ -87,12 +90,14 @@ def Gamma(t: Any, K: Any, M: Any, eta_Y: Any, eta_Z: Any) -> Array:
 
 
 def B_n(t: Any, K: Any, M: Any, eta_Y: Any, eta_Z: Any, rho_0: Any = 1.0, share: Any = 1.0) -> Array:
-    r"""$B_n = \frac14 \ln(1 + 4K\rho_0^{-4}\Gamma)$, with its lower limit. `share=1/K` is for averaged updates."""
+    r"""$B_n = \frac14 \ln(1 + 4K\rho_0^{-4}\Gamma)$, with its lower limit. `share=1/K` is for
+    averaged updates."""
     return jnp.log1p(4 * K / rho_0**4 * share * Gamma(t, K, M, eta_Y, eta_Z)) / 4
 
 
 def B_n_memoryful(t: Any, K: Any, M: Any, eta_Y: Any, eta_Z: Any, f_common_squared: Any) -> Array:
-    r"""What the true dynamics does in weak correlation: $\frac12\ln(1 + \frac{2(K-1)}{M} f_{CT}^2(0)\,\Gamma/K)$."""
+    r"""What the true dynamics does in weak correlation: $\frac12\ln(1 + \frac{2(K-1)}{M}
+    f_{CT}^2(0)\,\Gamma/K)$."""
     return jnp.log1p(2 * (K - 1) / M * f_common_squared * Gamma(t, K, M, eta_Y, eta_Z) / K) / 2
 
 

@@ -1,8 +1,10 @@
-r"""Mixtures of sequence classes: the next token $n$ fixes the last token $\psi(n)$ and a context distribution $P_n$.
+r"""Mixtures of sequence classes: the next token $n$ fixes the last token $\psi(n)$ and a context
+distribution $P_n$.
 
-Context tokens have ids $0..S-1$. A token is *distinct* if it occurs in one class only, *common* if in several. In the
-synthetic mixtures the common tokens are $0..C-1$, and class $k$ has the distinct tokens $C+kD, ..., C+kD+D-1$, rarest
-first. Last tokens and labels have ids of their own, which never occur in a context.
+Context tokens have ids $0..S-1$. A token is *distinct* if it occurs in one class only, *common*
+if in several. In the synthetic mixtures the common tokens are $0..C-1$, and class $k$ has the
+distinct tokens $C+kD, ..., C+kD+D-1$, rarest first. Last tokens and labels have ids of their
+own, which never occur in a context.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ class Mixture(NamedTuple):
 
 
 def mixture(P: Any, last: Any, outputs: int | None = None) -> Mixture:
-    """Data given as tables, checked. By default the outputs are context tokens, last tokens and labels."""
+    """Data given as tables, checked. By default the outputs are context tokens, last tokens and
+    labels."""
     P = np.asarray(P, float)
     last = np.asarray(last, int)
     if P.ndim != 2 or last.shape != P.shape[:1]:
@@ -57,7 +60,8 @@ def is_distinct(P: Float[np.ndarray, "class token"]) -> Bool[np.ndarray, " token
 
 
 def profile_weights(spec: Spec) -> tuple[Array, Array]:
-    """The weights of a class's distinct tokens, rarest first, and of the common ones; they do not add up to one.
+    """The weights of a class's distinct tokens, rarest first, and of the common ones; they do not
+    add up to one.
 
     A swept weight has its lanes on the last axis.
     """
@@ -69,7 +73,8 @@ def profile_weights(spec: Spec) -> tuple[Array, Array]:
 
 
 def slots(spec: Spec) -> Float[Array, " slot"]:
-    """The context distribution of any class on its own support: common tokens first, then its distinct ones."""
+    """The context distribution of any class on its own support: common tokens first, then its
+    distinct ones."""
     distinct, common = profile_weights(spec)
     weights = jnp.concatenate([common, distinct])
     return weights / weights.sum()

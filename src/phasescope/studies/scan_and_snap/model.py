@@ -1,12 +1,14 @@
-r"""The model: two tables of token pairs, $Y$ (decoder) and $Z$ (attention), and their exact gradients.
+r"""The model: two tables of token pairs, $Y$ (decoder) and $Z$ (attention), and their exact
+gradients.
 
-For a class with attention $c \propto k \odot e^{z}$ ($k$ are counts of a sequence, or $P_n$ for an endless one),
+For a class with attention $c \propto k \odot e^{z}$ ($k$ are counts of a sequence, or $P_n$ for an
+endless one),
 
 $$f = c / \|c\|, \quad w = Y^\top f, \quad \alpha = \mathrm{softmax}(w), \quad r = e_{lab} - \alpha, \quad
 \partial_Y J = f r^\top, \quad \partial_z J = \mathrm{diag}(f)(I - ff^\top)\,Y r .$$
 
-Columns of $Y$ that are never predicted and start equal stay equal: they are stored once, with the number of their
-copies. $1 - \alpha$ is always a sum of what is wrong, never a difference.
+Columns of $Y$ that are never predicted and start equal stay equal: they are stored once, with
+the number of their copies. $1 - \alpha$ is always a sum of what is wrong, never a difference.
 """
 
 from __future__ import annotations
@@ -24,14 +26,16 @@ SMALL = 4096  # multiplications up to which a product of matrices is written as 
 
 
 class Weights(NamedTuple):
-    """Decoder and attention logits. Labels are the first K columns of Y, in order of the classes."""
+    """Decoder and attention logits. Labels are the first K columns of Y, in order of the
+    classes."""
 
     Y: Float[Array, "token output"]
     Z: Float[Array, "last token"]
 
 
 class Readout(NamedTuple):
-    """Residuals (for each single column), the probability of all that is wrong, and the loss, of every sample."""
+    """Residuals (for each single column), the probability of all that is wrong, and the loss, of
+    every sample."""
 
     r: Float[Array, "_ _"]
     wrong: Float[Array, " sample"]
@@ -51,7 +55,8 @@ def copies(labels: int, columns: int, outputs: Any) -> Float[Array, " output"]:
 
 
 def unit(k: Float[Array, "*axes"], z: Float[Array, "*axes"], axis: int = -1) -> Float[Array, "*axes"]:
-    """$f$ of each sample: $k e^z$ over its norm; tokens lie along `axis`, and those that do not occur stay 0."""
+    """$f$ of each sample: $k e^z$ over its norm; tokens lie along `axis`, and those that do not
+    occur stay 0."""
     top = jnp.max(jnp.where(k > 0, z, -jnp.inf), axis=axis, keepdims=True)
     weights = k * jnp.exp(jnp.where(k > 0, z - top, 0.0))
     return weights / jnp.sqrt((weights**2).sum(axis, keepdims=True))
@@ -64,7 +69,8 @@ def attention(Z: Float[Array, "last token"], data: Mixture) -> Float[Array, "cla
 
 
 def read_out(w: Float[Array, "_ _"], label: Any, copies: Float[Array, " output"], axis: int = 1) -> Readout:
-    """Softmax over all outputs against the right one; `label` is an index for each sample, outputs lie along `axis`."""
+    """Softmax over all outputs against the right one; `label` is an index for each sample,
+    outputs lie along `axis`."""
     many = jnp.expand_dims(copies, 1 - axis)
     outputs = jnp.expand_dims(jnp.arange(w.shape[axis]), 1 - axis)
     right = outputs == jnp.expand_dims(jnp.asarray(label), axis)
@@ -97,7 +103,8 @@ def project(f: Float[Array, "_ _"], g: Float[Array, "_ _"], axis: int = 1) -> Fl
 
 
 def gradient(weights: Weights, data: Mixture) -> tuple[Weights, Float[Array, ""]]:
-    """The ascent direction of the mean log-likelihood over endless sequences of all classes, and the loss."""
+    """The ascent direction of the mean log-likelihood over endless sequences of all classes, and
+    the loss."""
     K = len(data.last)
     f = unit(jnp.asarray(data.P), weights.Z[data.last])
     many = copies(K, weights.Y.shape[1], data.outputs)

@@ -1,4 +1,5 @@
-"""Where phases begin and end, by the paper's own criteria, and the quantities that its theorems compare."""
+"""Where phases begin and end, by the paper's own criteria, and the quantities that its theorems
+compare."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from .spec import Spec
 
 
 def number(ds: xr.Dataset, name: str) -> Any:
-    """A number of the run: one for each lane where it was swept, that of the lane where one was chosen."""
+    """A number of the run: one for each lane where it was swept, that of the lane where one was
+    chosen."""
     return ds[name] if name in ds.coords else getattr(Spec.of(ds), name)
 
 

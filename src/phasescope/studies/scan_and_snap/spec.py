@@ -9,7 +9,8 @@ import phasescope as ps
 
 
 class Spec(ps.Spec):
-    """Defaults are Syn-Small of the paper's Figure 4, left: two classes, 34 tokens, 100 updates with momentum."""
+    """Defaults are Syn-Small of the paper's Figure 4, left: two classes, 34 tokens, 100 updates
+    with momentum."""
 
     num_last: int = ps.field(2, doc="last tokens", at_least=1)
     per_last: int = ps.field(1, symbol="q", doc="classes that share a last token", at_least=1)
@@ -112,7 +113,8 @@ class Spec(ps.Spec):
 
     @property
     def share(self) -> Any:
-        """$1/K$ where updates of the attention are averaged over the classes, 1 where they are summed, as printed."""
+        """$1/K$ where updates of the attention are averaged over the classes, 1 where they are
+        summed, as printed."""
         if self.class_weight == "mean":
             return 1 / self.K
         return 1.0

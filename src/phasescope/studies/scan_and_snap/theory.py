@@ -1,4 +1,5 @@
-"""Arms of theory: the decoupled decoder (L1), the closed theory (L2), the memoryless control, and the closed forms."""
+"""Arms of theory: the decoupled decoder (L1), the closed theory (L2), the memoryless control,
+and the closed forms."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ _alike = ps.tables(tables.mixtures.random_mixtures, common=5, shape=None, **_ran
     id="C16",
 )
 def distinct_tokens_gain_attention(*datasets):
-    """Every distinct token's logit is above its start: at every record of a run, at the end of training on each of 60
-    random mixtures."""
+    """Every distinct token's logit is above its start: at every record of a run, at the end of
+    training on each of 60 random mixtures."""
     logits = [moving(ds).z_dt for ds in datasets]
     runs = [ds for ds in datasets if "time" in ds.dims]
     return (
@@ -40,8 +40,8 @@ def distinct_tokens_gain_attention(*datasets):
 
 @ps.claim("Theorem 2 (b)", ps.theory(_single), ps.published(evidence.one), id="C17")
 def a_single_common_token_loses_attention(found):
-    """If there is one common token, its logit falls below its start: in 60 random mixtures of four classes whose
-    frequencies of it differ, and at every record of the symmetric flow."""
+    """If there is one common token, its logit falls below its start: in 60 random mixtures of
+    four classes whose frequencies of it differ, and at every record of the symmetric flow."""
     logits = moving(found).z_ct
     falls = ps.negative(after_start(logits), "z of the common token")
     return falls & ps.at_least(logits.std(), 1e-6, "its spread")
@@ -66,8 +66,9 @@ def alike_common_tokens_lose_attention(*datasets):
 
 @ps.claim("Corollary 2 (ours): its boundary", ps.beyond(_mixtures), id="C18-share")
 def some_common_tokens_gain_attention(table):
-    """With Gamma(1/2) frequencies of five common tokens and two distinct tokens with Gamma(1) ones in four classes, 9% to
-    13% of the common logits grow, and none of the distinct ones falls. Other mixtures have other shares: 2% to 21%."""
+    """With Gamma(1/2) frequencies of five common tokens and two distinct tokens with Gamma(1)
+    ones in four classes, 9% to 13% of the common logits grow, and none of the distinct ones
+    falls. Other mixtures have other shares: 2% to 21%."""
     share = (table.z_ct > 0).mean()
     some_grow = ps.within(share, 0.09, 0.13, "share of common logits that grow")
     return some_grow & ps.positive(table.z_dt, "z of distinct tokens")
@@ -83,8 +84,8 @@ _BEHIND = "memory: rare distinct tokens fall behind less than the law says, by u
     id="C19",
 )
 def gains_follow_one_growth_factor(*runs):
-    """r_{l/l'}(t) = r_{l/l'}(0) exp(2 (z_l(t) - z_l(0))) for distinct l, l' of a class, l the most frequent: within
-    1e-6."""
+    """r_{l/l'}(t) = r_{l/l'}(0) exp(2 (z_l(t) - z_l(0))) for distinct l, l' of a class, l the
+    most frequent: within 1e-6."""
 
     def judge(run):
         others = moving(run).isel(distinct_token=slice(None, -1))
@@ -97,8 +98,8 @@ def gains_follow_one_growth_factor(*runs):
 
 @ps.claim("Theorem 3, Eq 11 (ours)", ps.published(evidence.small), id="C19-sign")
 def rare_tokens_fall_behind_less_than_predicted(run):
-    """In training the gain of the top token over the others is below the law: by at most 0.26%, 11.9%, 58.5%, 64.0%
-    at 100 units of time for eta_Z / eta_Y = 0.01, 0.1, 1, 10 (Syn-Small)."""
+    """In training the gain of the top token over the others is below the law: by at most 0.26%,
+    11.9%, 58.5%, 64.0% at 100 units of time for eta_Z / eta_Y = 0.01, 0.1, 1, 10 (Syn-Small)."""
     others = {"class": 0, "distinct_token": slice(None, -1)}
     defect = moving(run).gain_defect.isel(others)
     worst = late(run, 100.0).gain_defect.isel(others).min("distinct_token")
@@ -127,7 +128,8 @@ def the_top_token_gains_all_the_time(*runs):
 
 @ps.claim("Theorem 3, Eq 12", ps.theory(evidence.one_theory, evidence.small_theory), id="C21")
 def the_growth_factor_lies_between_its_bounds(*runs):
-    """exp(2 f_l0(0)^2 B) <= chi_l0 <= exp(2 B) with B = (eta_Z / K) int xi by quadrature, at all times."""
+    """exp(2 f_l0(0)^2 B) <= chi_l0 <= exp(2 B) with B = (eta_Z / K) int xi by quadrature, at all
+    times."""
 
     def judge(run):
         run = moving(run)

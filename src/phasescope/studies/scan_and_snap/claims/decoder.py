@@ -1,5 +1,5 @@
-"""The decoder's clock: how fast one class is learned, and the speed that it lends to the attention (Lemmas 6 to
-12)."""
+"""The decoder's clock: how fast one class is learned, and the speed that it lends to the
+attention (Lemmas 6 to 12)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from . import evidence, tables
 
 @ps.claim("Lemma 6", ps.theory(ps.tables(tables.decoder.decoder_flow, outputs=1000, eta_Y=1.0)), id="C7")
 def the_decoder_solves_its_implicit_equation(table):
-    """exp(Mh) + (M-1) Mh = M eta_Y s + 1, and h is the solution of its differential equation: M h within 1e-6."""
+    """exp(Mh) + (M-1) Mh = M eta_Y s + 1, and h is the solution of its differential equation: M
+    h within 1e-6."""
     return (
         ps.agree(table.closed, table.solved, atol=1e-6, what="M h")
         & ps.agree(table.left / table.right, 1.0, atol=1e-10, what="left / right side")
@@ -35,8 +36,8 @@ def _gap(eta_Y: float) -> ps.Request:
     id="C8",
 )
 def steps_stay_close_to_the_flow(*gaps):
-    """0 <= h* - h <= 2 eta_Y / M, and the gap closes like 1/s: s M (h* - h) changes by less than 15% when s
-    doubles."""
+    """0 <= h* - h <= 2 eta_Y / M, and the gap closes like 1/s: s M (h* - h) changes by less than
+    15% when s doubles."""
 
     def judge(table):
         end = float(table.s[-1])
@@ -52,8 +53,8 @@ def steps_stay_close_to_the_flow(*gaps):
 
 @ps.claim("Lemma 7 (ours)", ps.published(_gap(0.5), _gap(1.0), _gap(2.0)), id="C8-loose")
 def the_bound_on_the_gap_is_ten_times_too_wide(*gaps):
-    """The largest gap is 0.189, 0.195, 0.203 of eta_Y / M for eta_Y = 0.5, 1, 2, a tenth of the bound, reached at 1.3
-    to 1.5 times ln M / eta_Y."""
+    """The largest gap is 0.189, 0.195, 0.203 of eta_Y / M for eta_Y = 0.5, 1, 2, a tenth of the
+    bound, reached at 1.3 to 1.5 times ln M / eta_Y."""
 
     def judge(table, expected):
         top = table.gap.idxmax("s") * table.eta_Y / np.log(table.outputs)
@@ -66,7 +67,8 @@ def the_bound_on_the_gap_is_ten_times_too_wide(*gaps):
 
 @ps.claim("Figure 8", ps.published(evidence.figure_8), id="fig8")
 def figure_8_is_reproduced(table):
-    """M h*(10) = 4.9007, 7.9216, 9.4982 and M h(10) = 4.8749, 7.7310, 9.2808 for eta_Y = 0.5, 1, 2 at M = 1000."""
+    """M h*(10) = 4.9007, 7.9216, 9.4982 and M h(10) = 4.8749, 7.7310, 9.2808 for eta_Y = 0.5, 1,
+    2 at M = 1000."""
     at = table.sel(s=10)
     in_steps = ps.agree(at.steps, np.array([4.9007, 7.9216, 9.4982]), atol=6e-5, what="M h*(10)")
     in_flow = ps.agree(at.flow, np.array([4.8749, 7.7310, 9.2808]), atol=6e-5, what="M h(10)")
@@ -79,8 +81,9 @@ def figure_8_is_reproduced(table):
     id="C9",
 )
 def the_later_root_is_close_to_log_M(table):
-    """The later root of exp(x) = (M-1) x is (1 + omega_1) ln M, with omega_1 ln M / ln ln M in [1, 1.25] and omega_1
-    falling with M: 0.4030, 0.3198, 0.2667, 0.2035 for M = 10^2, 10^3, 10^4, 10^6."""
+    """The later root of exp(x) = (M-1) x is (1 + omega_1) ln M, with omega_1 ln M / ln ln M in
+    [1, 1.25] and omega_1 falling with M: 0.4030, 0.3198, 0.2667, 0.2035 for M = 10^2, 10^3,
+    10^4, 10^6."""
     ratio = table.omega_1 * np.log(table.outputs) / np.log(np.log(table.outputs))
     return (
         ps.within(ratio, 1.0, 1.25, "omega_1 ln M / ln ln M")
@@ -92,8 +95,8 @@ def the_later_root_is_close_to_log_M(table):
 
 @ps.claim("Lemma 9, Theorem 1 (b)", ps.theory(evidence.speed), id="C10")
 def the_speed_rises_and_then_decays(run):
-    """gamma K / (eta_Y t) is in [0.95, 1] up to t_0'/2, and gamma eta_Y t / (K ln(M eta_Y t / K)) in [0.95, 2] after
-    t_0, 1.00 at the end. In between it peaks, at a time in closed form."""
+    """gamma K / (eta_Y t) is in [0.95, 1] up to t_0'/2, and gamma eta_Y t / (K ln(M eta_Y t /
+    K)) in [0.95, 2] after t_0, 1.00 at the end. In between it peaks, at a time in closed form."""
     spec = Spec.of(run)
     K = classes_of(run)
     M = outputs_of(run)
@@ -126,8 +129,8 @@ def the_speed_rises_and_then_decays(run):
     id="C10-linear",
 )
 def the_speed_is_linear_up_to_the_end_of_the_linear_regime(run):
-    """d ln gamma / d ln t stays above 0.85 up to t_0' = K ln M / eta_Y. (As an upper bound, the linear law does
-    hold.)"""
+    """d ln gamma / d ln t stays above 0.85 up to t_0' = K ln M / eta_Y. (As an upper bound, the
+    linear law does hold.)"""
     slope = ps.local_slope(run.gamma)
     inside = (run.time > 0) & (run.time <= linear_end(run))
     return ps.within(slope, 0.85, 1.01, "d ln gamma / d ln t", where=inside) & ps.reached(run)
@@ -140,7 +143,8 @@ def _draws(N: int) -> ps.Request:
 
 @ps.claim("Lemmas 10 to 12, Theorem 5", ps.theory(_draws(1000), _draws(20_000)), id="C11")
 def class_counts_concentrate(*draws):
-    """In 95% of 4000 draws of the class order, max_n |h*(N_n) / h(N/K) - 1| is below K sqrt(ln(K / 0.05) / N)."""
+    """In 95% of 4000 draws of the class order, max_n |h*(N_n) / h(N/K) - 1| is below K sqrt(ln(K
+    / 0.05) / N)."""
 
     def judge(table):
         quantile = table.spread.quantile(0.95, skipna=False)
@@ -155,8 +159,8 @@ def class_counts_concentrate(*draws):
 
 @ps.claim("Lemmas 10 to 12 (ours)", ps.theory(_draws(1000), _draws(20_000)), id="C11-loose")
 def the_bound_on_the_counts_is_wide(few, many):
-    """The spread of N_n is sqrt(K/N), not K/sqrt(N): the 95% quantile is 0.032 for N = 1000 and 0.0043 for N =
-    20,000, 23 and 37 times below the bounds."""
+    """The spread of N_n is sqrt(K/N), not K/sqrt(N): the 95% quantile is 0.032 for N = 1000 and
+    0.0043 for N = 20,000, 23 and 37 times below the bounds."""
 
     def judge(table, N, forecast):
         quantile = table.spread.quantile(0.95, skipna=False)

@@ -18,8 +18,9 @@ EXACT = 1e-12
     id="C3",
 )
 def modified_classes_do_not_feel_each_other(table):
-    """With the modified update (f_n - F E' e_n) r_n^T, batch-1 steps in random class order give Y = F (I - E') W with
-    W_n = (M-1) h*(N_n) zeta_n: within 1e-10 after 5000 steps, with overlaps up to 0.8."""
+    """With the modified update (f_n - F E' e_n) r_n^T, batch-1 steps in random class order give
+    Y = F (I - E') W with W_n = (M-1) h*(N_n) zeta_n: within 1e-10 after 5000 steps, with
+    overlaps up to 0.8."""
     right = table.logits.isel(output=0) - table.logits.isel(output=-1)
     return (
         ps.agree(table.Y, table.forecast, atol=1e-10, what="Y")
@@ -53,7 +54,8 @@ _BETA = (
     id="C4",
 )
 def the_modification_is_small(*runs):
-    """On held attention the true decoder gradient and the modified one give the same beta / iota, within 10%."""
+    """On held attention the true decoder gradient and the modified one give the same beta /
+    iota, within 10%."""
 
     def judge(true, modified):
         swing = true.iota.max() / after_start(true.iota).min()
@@ -70,8 +72,8 @@ def the_modification_is_small(*runs):
     id="C4-iota",
 )
 def the_modification_keeps_the_own_part(*runs):
-    """In weak correlation the coefficient of f_n in g_n is the modified one's within 0.6%, over 100 units of time:
-    0.12% at K = 4, M = 300 and 0.58% at K = 10, M = 1000."""
+    """In weak correlation the coefficient of f_n in g_n is the modified one's within 0.6%, over
+    100 units of time: 0.12% at K = 4, M = 300 and 0.58% at K = 10, M = 1000."""
     later = [after_start(run.iota) for run in runs]
     pairs = list(zip(later[::2], later[1::2], strict=True))
     same = ps.all_of(ps.agree(a, b, rtol=0.006, what="gamma iota") for a, b in pairs)
@@ -81,9 +83,9 @@ def the_modification_keeps_the_own_part(*runs):
 
 @ps.claim("Lemma 3, remark (ours): the law", ps.theory(evidence.held_4, evidence.held_10), id="C4-law")
 def the_discriminative_force_is_one_over_M(*runs):
-    """In weak correlation the true beta / iota is kappa / M with kappa rising from 1.0 to at most 1.7 over 100 units
-    of time: 0.0034 to 0.0047 at K = 4, M = 300 and 0.0011 to 0.0017 at K = 10, M = 1000, where E' is 0.0181 and
-    0.0227."""
+    """In weak correlation the true beta / iota is kappa / M with kappa rising from 1.0 to at
+    most 1.7 over 100 units of time: 0.0034 to 0.0047 at K = 4, M = 300 and 0.0011 to 0.0017 at K
+    = 10, M = 1000, where E' is 0.0181 and 0.0227."""
 
     def judge(run, outputs):
         kappa = force_ratio(run) * outputs
@@ -99,8 +101,8 @@ def the_discriminative_force_is_one_over_M(*runs):
     id="C4-strong",
 )
 def the_force_catches_up_slowly(true, modified):
-    """In Syn-Small, held at rho = 0.72, the true beta / iota is 0.143, 0.471, 0.702, 0.805, 0.874 at 0.3, 1, 3, 10,
-    100 units of time; the modified one is 0.74 throughout."""
+    """In Syn-Small, held at rho = 0.72, the true beta / iota is 0.143, 0.471, 0.702, 0.805,
+    0.874 at 0.3, 1, 3, 10, 100 units of time; the modified one is 0.74 throughout."""
     times = np.array([0.3, 1.0, 3.0, 10.0, 100.0]) * evidence.UNIT_SMALL
     found = force_ratio(held_attention(true)).sel(time=times, method="nearest")
     expected = found.copy(data=np.array([0.1426, 0.4709, 0.7021, 0.8047, 0.8744]))
@@ -115,8 +117,8 @@ def the_force_catches_up_slowly(true, modified):
     id="C5",
 )
 def one_class_moves_along_one_direction(table):
-    """Decoupled, w_n(s) = (M-1) h*(s) zeta_n and r_n = (M-1) zeta_n / (M-1 + exp(M h*(s-1))), for steps of any
-    size."""
+    """Decoupled, w_n(s) = (M-1) h*(s) zeta_n and r_n = (M-1) zeta_n / (M-1 + exp(M h*(s-1))),
+    for steps of any size."""
     right = table.logits.sel(output=0) - table.logits.sel(output=1)
     return (
         ps.agree(table.logits, table.logits_forecast, atol=EXACT, what="w_n")
@@ -141,8 +143,9 @@ def _flow(K: int, M: int) -> ps.Request:
     id="C6",
 )
 def equal_overlaps_slow_the_decoder(table):
-    """If all overlaps are rho, the true decoder is the decoupled one at eta_Y (1 - rho): the lead of the right logit
-    over another label, and over an output that is no label if there is one, is M h at that rate, within 1e-4."""
+    """If all overlaps are rho, the true decoder is the decoupled one at eta_Y (1 - rho): the
+    lead of the right logit over another label, and over an output that is no label if there is
+    one, is M h at that rate, within 1e-4."""
     over_others = ps.agree(table.over_label, table.slowed, atol=1e-4, what="lead over another label")
     rises = ps.at_least(table.over_label.isel(clock=-1), 3.0, "lead at the end")
     if float(table.classes) == float(table.outputs):
@@ -153,8 +156,9 @@ def equal_overlaps_slow_the_decoder(table):
 
 @ps.claim("Remark 1 (ours)", ps.beyond(_flow(10, 1000)), id="C6-full")
 def the_lead_over_other_outputs_is_not_slowed(table):
-    """At K = 10, M = 1000, rho = 0.3 the lead over an output that is no label follows the full rate within 1.5% up to
-    eta_Y tau = 10, where it is 7.741 against 7.731; that over another label is then 5.474, below the slowed 6.403."""
+    """At K = 10, M = 1000, rho = 0.3 the lead over an output that is no label follows the full
+    rate within 1.5% up to eta_Y tau = 10, where it is 7.741 against 7.731; that over another
+    label is then 5.474, below the slowed 6.403."""
     at = table.sel(clock=10.0)
     early = table.clock <= 10.0
     return (

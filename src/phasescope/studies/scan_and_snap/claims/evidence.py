@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,15 +16,12 @@ from ..theory import closed_form, decoupled, memoryless, theory
 from ..training import population, sampled, symmetric
 from . import tables
 
-RATES = (
-    0.0,
-    0.01,
-    0.1,
-    1.0,
-    10.0,
-)  # eta_Z at eta_Y = 1; at 0 the attention is held where it starts
+# eta_Z at eta_Y = 1; at 0 the attention is held where it starts.
+RATES = (0.0, 0.01, 0.1, 1.0, 10.0)
+# How many units of time the long flows last.
+LATE = 1e3
+# Sizes of the tables about random directions of the classes.
 RANDOM_DIRECTIONS = {"tokens": 30, "classes": 5, "outputs": 40, "eta_Y": 1.0}
-LATE = 1e3  # how many units of time the long flows last
 
 
 def log_grid(unit: float, *extra: float, first: float = 1e-2, last: float = LATE, per_decade: int = 20) -> list[float]:
@@ -64,7 +62,7 @@ one_theory = ps.sweeps(theory, **_one)
 one_memoryless = ps.sweeps(memoryless, **_one)
 
 
-def held(arm, K: float, M: float, rho: float, **more: Any) -> ps.Request:
+def held(arm: Callable[..., ps.Plan], K: float, M: float, rho: float, **more: Any) -> ps.Request:
     """Attention held at an overlap rho: what the decoder alone does, up to 100 units of time."""
     unit = float(t_bar(K, M, 1.0))
     return ps.runs(
@@ -188,7 +186,8 @@ _lengths = {"eta_Y": 0.3, "eta_Z": 0.3, "steps": 60, "at": (0, 60)}
 short_sequences = ps.sweeps(sampled, seq_length=(16, 128, 4096), seeds=8, **_lengths)
 endless_sequences = ps.runs(population, **_lengths)
 
-# Syn-Medium, 100 updates from random tables; 10 seeds. Each number of classes is a program of its own.
+# Syn-Medium, 100 updates from random tables; 10 seeds. Each number of classes is a program of its
+# own.
 FIGURE_6 = {
     "preset": "figure_6",
     "eta_Z": (0.5, 1.0, 2.0, 3.0),

@@ -17,8 +17,8 @@ EXACT = 1e-12
     id="C1",
 )
 def gradients_are_as_written(table):
-    """The gradients of Y and Z from one sequence are the lemma's; only the query's row of Z moves, and every row of
-    both sums to zero."""
+    """The gradients of Y and Z from one sequence are the lemma's; only the query's row of Z
+    moves, and every row of both sums to zero."""
     elsewhere = table.by_hand.sel(table="Z").where(table.row != table["query"], 0.0)
     size = abs(table.automatic).max(("row", "column"))
     return (
@@ -41,8 +41,9 @@ def gradients_are_as_written(table):
     id="C2",
 )
 def long_sequences_have_the_population_gradient(table):
-    """The gradient of a sequence of length T is off by T^-0.49 (rms over 20,000 draws), its mean by T^-0.97: log-log
-    slopes in [-0.55, -0.43] and [-1.1, -0.85]. The mean is off by 5% or more of the gradient at T = 128."""
+    """The gradient of a sequence of length T is off by T^-0.49 (rms over 20,000 draws), its mean
+    by T^-0.97: log-log slopes in [-0.55, -0.43] and [-1.1, -0.85]. The mean is off by 5% or more
+    of the gradient at T = 128."""
     of_rms = ps.exponent(table.length, table.rms).value
     of_mean = ps.exponent(table.length, table.bias).value
     return (
@@ -59,8 +60,9 @@ def long_sequences_have_the_population_gradient(table):
     id="C2-path",
 )
 def short_sequences_make_attention_sparser(finite, endless):
-    """After 60 updates on Syn-Small (both rates 0.3, momentum 0.9) the top logit is 0.690 for endless sequences, and
-    ahead of that by 0.276, 0.081, 0.003 for T = 16, 128, 4096, within three standard errors over 8 seeds and 0.02."""
+    """After 60 updates on Syn-Small (both rates 0.3, momentum 0.9) the top logit is 0.690 for
+    endless sequences, and ahead of that by 0.276, 0.081, 0.003 for T = 16, 128, 4096, within
+    three standard errors over 8 seeds and 0.02."""
     limit = endless.z_dt.isel(time=-1, distinct_token=-1)
     top = finite.z_dt.isel(time=-1, distinct_token=-1)
     ahead = (top - limit).mean("class")

@@ -13,10 +13,10 @@ from .panels import FORMULA
 
 @ps.figure("Figure 8", evidence.figure_8, size=(4.2, 3.0))
 def figure_8(table, axes):
-    """A class's decoder in unit steps, M h* (stairs), and as a flow, M h (dashed), at M = 1000: M h*(10) = 4.9007,
-    7.9216, 9.4982 and M h(10) = 4.8749, 7.7310, 9.2808 for eta_Y = 0.5, 1, 2. Growth is linear up to ln M (dotted),
-    then logarithmic. The gap is largest, 0.2 eta_Y, at 1.3 to 1.5 ln M / eta_Y, a tenth of the lemma's bound, and
-    closes like 1/s."""
+    """A class's decoder in unit steps, M h* (stairs), and as a flow, M h (dashed), at M = 1000:
+    M h*(10) = 4.9007, 7.9216, 9.4982 and M h(10) = 4.8749, 7.7310, 9.2808 for eta_Y = 0.5, 1, 2.
+    Growth is linear up to ln M (dotted), then logarithmic. The gap is largest, 0.2 eta_Y, at 1.3
+    to 1.5 ln M / eta_Y, a tenth of the lemma's bound, and closes like 1/s."""
     for eta, color in zip(table.eta_Y.values, ps.shades(3), strict=True):
         lane = table.sel(eta_Y=eta)
         axes.step(
@@ -43,9 +43,10 @@ def figure_8(table, axes):
 
 @ps.figure("Figure 9", evidence.figure_9, panels=(1, 2), size=(7.2, 2.9))
 def figure_9(sweep, axes):
-    """B_n in closed form at eta_Y / eta_Z = 2 (K = 10, M = 1000, rho_0 = 1), dots at t_0. Left: B_n(t_0) = 2.25599
-    for every eta_Z, and B_n(1000) = 2.2648, 2.3304, 2.3673, 2.3992. Right: against eta_Y t all are one curve, so that
-    a larger rate is a faster clock and no larger limit."""
+    """B_n in closed form at eta_Y / eta_Z = 2 (K = 10, M = 1000, rho_0 = 1), dots at t_0. Left:
+    B_n(t_0) = 2.25599 for every eta_Z, and B_n(1000) = 2.2648, 2.3304, 2.3673, 2.3992. Right:
+    against eta_Y t all are one curve, so that a larger rate is a faster clock and no larger
+    limit."""
     left, right = axes
     for eta, start, color in zip(sweep.eta_Z.values, snap_time(sweep).values, ps.shades(4), strict=True):
         curve = sweep.B_n.sel(eta_Z=eta)

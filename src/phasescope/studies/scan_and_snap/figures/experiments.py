@@ -16,10 +16,11 @@ ROWS = (0, 2, 4, 6, 8, 10, 48, 100)
 
 @ps.figure("Figure 4", evidence.figure_4, evidence.figure_4_right, panels=(2, 2), size=(7.4, 4.2))
 def figure_4(left, right, axes):
-    """Attention c_n of the two classes of Syn-Small (rows: updates; sampled, momentum 0.9, batch 128, T = 128). Left:
-    eta_Y = eta_Z = 1; the distinct part (10 to 19, 20 to 29) tilts to its most frequent token, from 0.065 to 0.19
-    after 100 updates, and common tokens (0 to 9) fade from 0.645 to 0.38: over a third is still there. Right: eta_Y =
-    10; learned sooner and frozen denser, 0.103 and 0.54."""
+    """Attention c_n of the two classes of Syn-Small (rows: updates; sampled, momentum 0.9, batch
+    128, T = 128). Left: eta_Y = eta_Z = 1; the distinct part (10 to 19, 20 to 29) tilts to its
+    most frequent token, from 0.065 to 0.19 after 100 updates, and common tokens (0 to 9) fade
+    from 0.645 to 0.38: over a third is still there. Right: eta_Y = 10; learned sooner and frozen
+    denser, 0.103 and 0.54."""
     for column, (run, name) in enumerate(((left, r"$\eta_Y = 1$"), (right, r"$\eta_Y = 10$"))):
         for n in (0, 1):
             panel = axes[n, column]
@@ -33,10 +34,10 @@ def figure_4(left, right, axes):
 
 @ps.figure("Figure 5", evidence.figure_5, evidence.figure_5_endless, panels=(1, 3), size=(8.2, 2.9))
 def figure_5(sweep, endless, axes):
-    """Attention on the ten distinct tokens of the first class of Syn-Small under Adam (rows: updates; colours: each
-    map to its maximum). The favoured token (blue line; dashed: endless sequences, no noise) moves with the rate:
-    number 3 or 4 of 10 at 0.1, 6 or 7 at 0.5, the most frequent at 1. At 0.1 it has not settled: after 1000 updates
-    it is the rarest."""
+    """Attention on the ten distinct tokens of the first class of Syn-Small under Adam (rows:
+    updates; colours: each map to its maximum). The favoured token (blue line; dashed: endless
+    sequences, no noise) moves with the rate: number 3 or 4 of 10 at 0.1, 6 or 7 at 0.5, the most
+    frequent at 1. At 0.1 it has not settled: after 1000 updates it is the rarest."""
     for eta, panel in zip(sweep.eta_Z.values, axes, strict=True):
         c = sweep.c_dt.isel({"class": 0}).sel(eta_Z=eta)
         image = panel.pcolormesh(
@@ -63,10 +64,10 @@ def figure_5(sweep, endless, axes):
 
 @ps.figure("Figure 6", *evidence.figure_6.values(), evidence.twin, panels=(1, 4), size=(8.4, 2.9))
 def figure_6(two, six, ten, twenty, twin, axes):
-    """Entropy among distinct tokens after 100 updates of Syn-Medium against the ratio of rates (sampled, momentum
-    0.9, random start): mean and standard error over ten seeds, for K = 2, 6, 10, 20. Crosses: means of the released
-    runs, as far as known. Dotted: endless sequences from zero. Entropy falls with eta_Z, and for K above 2 is least
-    near a ratio of 2."""
+    """Entropy among distinct tokens after 100 updates of Syn-Medium against the ratio of rates
+    (sampled, momentum 0.9, random start): mean and standard error over ten seeds, for K = 2, 6,
+    10, 20. Crosses: means of the released runs, as far as known. Dotted: endless sequences from
+    zero. Entropy falls with eta_Z, and for K above 2 is least near a ratio of 2."""
     for sweep, K, panel in zip((two, six, ten, twenty), evidence.figure_6, axes, strict=True):
         mean, error = over_seeds(entropy_of(sweep))
         for eta, color in zip(sweep.eta_Z.values, ps.shades(4), strict=True):

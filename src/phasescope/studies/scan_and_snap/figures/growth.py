@@ -1,4 +1,5 @@
-"""Figures 2 and 3: how attention grows, token by token in training, and as a factor in closed form."""
+"""Figures 2 and 3: how attention grows, token by token in training, and as a factor in closed
+form."""
 
 from __future__ import annotations
 
@@ -13,10 +14,11 @@ from .panels import BLUE, ORANGE
 
 @ps.figure("Figure 2", evidence.figure_4, panels=(1, 4), size=(8.2, 2.4))
 def figure_2(run, axes):
-    """Unnormalised attention P(l|n) exp(z_l) of the first class of Syn-Small at four times of training (sampled, SGD
-    with momentum, both rates 1). At the start it is the frequency. Common tokens (0 to 9) lose, distinct ones (10 to
-    19) gain, the frequent ones most: the top one has 0.065, 0.093, 0.152, 0.200 at 0, 10, 20 and 100 updates. The loss
-    is 0.013 at 10 updates, when most of the tilt is still to come, and from 50 on it moves by 1%."""
+    """Unnormalised attention P(l|n) exp(z_l) of the first class of Syn-Small at four times of
+    training (sampled, SGD with momentum, both rates 1). At the start it is the frequency. Common
+    tokens (0 to 9) lose, distinct ones (10 to 19) gain, the frequent ones most: the top one has
+    0.065, 0.093, 0.152, 0.200 at 0, 10, 20 and 100 updates. The loss is 0.013 at 10 updates,
+    when most of the tilt is still to come, and from 50 on it moves by 1%."""
     one = run.isel({"class": 0, "last": 0})
     start = one.isel(time=0, drop=True)
     common = start.c_ct * np.exp(one.z_ct)
@@ -34,10 +36,10 @@ def figure_2(run, axes):
 
 @ps.figure("Figure 3", evidence.figure_3, size=(4.2, 3.0))
 def figure_3(sweep, axes):
-    """Growth factor chi = exp(2 B_n) in closed form (K = 10, M = 1000, eta_Z = 0.5, rho_0 = 1), dotted: the
-    transition time t_0. A slower decoder snaps later (t_0 = 364.7, 182.3, 91.2, 36.5, 18.2) and with more growth:
-    chi(1000) = 149.5, 113.8, 85.8, 58.5, 43.6. Before t_0 the curves cross: at t = 100 the largest is that of eta_Y =
-    1."""
+    """Growth factor chi = exp(2 B_n) in closed form (K = 10, M = 1000, eta_Z = 0.5, rho_0 = 1),
+    dotted: the transition time t_0. A slower decoder snaps later (t_0 = 364.7, 182.3, 91.2,
+    36.5, 18.2) and with more growth: chi(1000) = 149.5, 113.8, 85.8, 58.5, 43.6. Before t_0 the
+    curves cross: at t = 100 the largest is that of eta_Y = 1."""
     for eta, start, color in zip(sweep.eta_Y.values, snap_time(sweep).values, ps.shades(5), strict=True):
         curve = sweep.chi_closed.sel(eta_Y=eta)
         axes.plot(curve.time, curve, color=color, label=rf"$\eta_Y = {eta:g}$")

@@ -1,4 +1,5 @@
-"""X1: the real gradient, the decoupled one, the closed theory and the memoryless control side by side."""
+"""X1: the real gradient, the decoupled one, the closed theory and the memoryless control side by
+side."""
 
 from __future__ import annotations
 
@@ -27,13 +28,14 @@ from .panels import FORMULA, LEVELS, NAMES
     size=(7.4, 5.4),
 )
 def four_levels(true, decoupled, closed, forgetful, one, one_decoupled, one_closed, one_forgetful, axes):
-    """Time in units of 2 K ln M / eta_Y. (a) Syn-Small at equal rates, the logit of the top token: training ends at
-    0.655, the theory at 1.92, the control without memory at 1.73. (b) One common token in weak correlation (K = 10, M
-    = 1000, rho_0 = 0.01): how far its logit falls. Training is ten times behind the theory from the start; dotted,
-    the closed forms with exponents 4 and 2. (c) Held attention: beta / iota, the discriminative share of the pull, in
-    Syn-Small and in weak correlation, where it is 1/M (dotted) and not E'. (d) Velocity of the common tokens' logits
-    over that which the current attention alone would give: the decoder's memory freezes attention, the more the
-    faster it moves (ratios 0.01, 0.1, 1, 10)."""
+    """Time in units of 2 K ln M / eta_Y. (a) Syn-Small at equal rates, the logit of the top
+    token: training ends at 0.655, the theory at 1.92, the control without memory at 1.73. (b)
+    One common token in weak correlation (K = 10, M = 1000, rho_0 = 0.01): how far its logit
+    falls. Training is ten times behind the theory from the start; dotted, the closed forms with
+    exponents 4 and 2. (c) Held attention: beta / iota, the discriminative share of the pull, in
+    Syn-Small and in weak correlation, where it is 1/M (dotted) and not E'. (d) Velocity of the
+    common tokens' logits over that which the current attention alone would give: the decoder's
+    memory freezes attention, the more the faster it moves (ratios 0.01, 0.1, 1, 10)."""
     (a, b), (c, d) = axes
     for (name, style), run, other in zip(
         LEVELS.items(),

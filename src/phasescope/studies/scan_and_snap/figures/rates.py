@@ -19,11 +19,13 @@ from .panels import BLUE, GREEN, ORANGE, PURPLE, VERMILION
     size=(8.2, 2.9),
 )
 def ratio_and_time(true, forgetful, axes):
-    """Entropy among distinct tokens of Syn-Medium (K = 20) in flow against eta_Y / eta_Z, at eta_Z t = 10^2 to 10^6.
-    (a) In training it has a minimum (dots) at every horizon, and below it nothing is gained after 10^4. (b) If the
-    decoder forgets old attention (note the scale), the minimum is gone from 10^4 on and a slower decoder is sparser,
-    as the theory says: at 10^6 it is 0.91 at a ratio of 0.03, where training (dashed) has 2.118. (c) The sparsest
-    ratio of training drifts up with the logarithm of time, from 2 or 3 to 10; K = 100 has not learned by 10^2."""
+    """Entropy among distinct tokens of Syn-Medium (K = 20) in flow against eta_Y / eta_Z, at
+    eta_Z t = 10^2 to 10^6. (a) In training it has a minimum (dots) at every horizon, and below
+    it nothing is gained after 10^4. (b) If the decoder forgets old attention (note the scale),
+    the minimum is gone from 10^4 on and a slower decoder is sparser, as the theory says: at 10^6
+    it is 0.91 at a ratio of 0.03, where training (dashed) has 2.118. (c) The sparsest ratio of
+    training drifts up with the logarithm of time, from 2 or 3 to 10; K = 100 has not learned by
+    10^2."""
     for run, panel in ((true, axes[0]), (forgetful, axes[1])):
         entropy = run.dt_entropy.isel({"class": 0}).sel(classes=20.0)
         for time, color in zip(run.time.values, ps.shades(run.sizes["time"]), strict=True):
@@ -78,10 +80,11 @@ def ratio_and_time(true, forgetful, axes):
     size=(6.6, 2.9),
 )
 def momentum(inert, free, of_Y, of_Z, axes):
-    """What makes "larger rates, sparser attention": endless sequences of Syn-Medium, 100 updates, ratio 2, against
-    the effective rate eta_Z / (1 - mu). With momentum 0.9 the entropy falls to 1.855 at K = 20 and 1.815 at K = 6;
-    without, at the same effective rate, it stays (2.052 to 2.053, K = 20). Momentum on Y alone (2.057) or on Z alone
-    (2.021) does not do it either: the logits must go on growing while the attention goes on moving. Where the rate is
+    """What makes "larger rates, sparser attention": endless sequences of Syn-Medium, 100
+    updates, ratio 2, against the effective rate eta_Z / (1 - mu). With momentum 0.9 the entropy
+    falls to 1.855 at K = 20 and 1.815 at K = 6; without, at the same effective rate, it stays
+    (2.052 to 2.053, K = 20). Momentum on Y alone (2.057) or on Z alone (2.021) does not do it
+    either: the logits must go on growing while the attention goes on moving. Where the rate is
     so small that 100 updates do not suffice, both fall."""
     for K, panel in zip((6.0, 20.0), axes, strict=True):
         for run, scale, color, label in (

@@ -28,7 +28,8 @@ def derive(ds: xr.Dataset) -> xr.Dataset:
 
 
 def relative_gain(ds: xr.Dataset) -> xr.DataArray:
-    r"""$r_{l_0/l'|n} = c_{l_0}^2/c_{l'}^2 - 1$ of the most frequent distinct token over the others."""
+    r"""$r_{l_0/l'|n} = c_{l_0}^2/c_{l'}^2 - 1$ of the most frequent distinct token over the
+    others."""
     return (ds.c_dt.isel(distinct_token=-1, drop=True) / ds.c_dt) ** 2 - 1
 
 

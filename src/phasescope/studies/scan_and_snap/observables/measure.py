@@ -18,7 +18,8 @@ from .observed import Observed
 
 
 def measure_full(weights: Weights, spec: Spec, geometry: bool = True) -> Observed:
-    """The tables Y and Z, measured through endless sequences; `geometry` is what compares classes."""
+    """The tables Y and Z, measured through endless sequences; `geometry` is what compares
+    classes."""
     data = syn(spec)
     f = model.unit(jnp.asarray(data.P), weights.Z[data.last])
     many = model.copies(spec.labels, weights.Y.shape[1], data.outputs)
@@ -78,7 +79,8 @@ def _between_classes(f: Float[Array, "class token"], g: Float[Array, "class toke
 
 
 def measure_symmetric(state: class_symmetry.State, spec: Spec) -> Observed:
-    """A state of the class-symmetric reduction (L0 and L1: their attention has the same gradient)."""
+    """A state of the class-symmetric reduction (L0 and L1: their attention has the same
+    gradient)."""
     data = class_symmetry.profile(spec)
     f = class_symmetry.direction(state.z_d, state.z_c, data)
     a, b, o = class_symmetry.logits(state, f)

@@ -1,6 +1,7 @@
 """What the theorems talk about. An arm leaves out what it does not know.
 
-Arms of the class-symmetric reduction report one class, which stands for all: their axis `class` has length 1.
+Arms of the class-symmetric reduction report one class, which stands for all: their axis `class`
+has length 1.
 """
 
 from __future__ import annotations

@@ -1,17 +1,21 @@
-r"""The exact class-symmetric reduction: $M \times M$ tables become $4D + 3C$ numbers, whatever $K$ and $M$ are.
+r"""The exact class-symmetric reduction: $M \times M$ tables become $4D + 3C$ numbers, whatever $K$
+and $M$ are.
 
-All classes have the same profile $p_d$ on their $D$ distinct tokens and the same $p_c$ on $C$ common ones, are equally
-likely, and share their last token with $q - 1$ others. From a symmetric start, whatever an elementwise optimiser does,
+All classes have the same profile $p_d$ on their $D$ distinct tokens and the same $p_c$ on $C$
+common ones, are equally likely, and share their last token with $q - 1$ others. From a symmetric
+start, whatever an elementwise optimiser does,
 
 * the attention logits are $z_d$ on the distinct and $z_c$ on the common tokens of a class;
 * a distinct token's row of $Y$ holds $A_d$ at its own label, $B_d$ at another label, $O_d$ at every other output;
 * a common token's row holds $U_c$ at a label and $V_c$ elsewhere.
 
-With $f \propto (p_d e^{z_d}, p_c e^{z_c})$ of unit norm, the three different logits and their gradients are in
-`logits` and `gradient`. Four levels share the coordinates: the true gradient (L0), the decoupled decoder gradient that
-the theorems use (L1, `decoupled`); `levels.py` has the closed theory (L2) and the memoryless control.
+With $f \propto (p_d e^{z_d}, p_c e^{z_c})$ of unit norm, the three different logits and their
+gradients are in `logits` and `gradient`. Four levels share the coordinates: the true gradient (L0),
+the decoupled decoder gradient that the theorems use (L1, `decoupled`); `levels.py` has the closed
+theory (L2) and the memoryless control.
 
-Arrays may carry trailing axes, one lane for each independent run; $K$, $M$ and the rates are numbers or one a lane.
+Arrays may carry trailing axes, one lane for each independent run; $K$, $M$ and the rates are
+numbers or one a lane.
 """
 
 from __future__ import annotations
@@ -49,7 +53,8 @@ class State(NamedTuple):
 
 
 class Direction(NamedTuple):
-    r"""$f$, the unit vector of attention, in its distinct and common parts; $\rho = \|f_c\|^2$ is every overlap."""
+    r"""$f$, the unit vector of attention, in its distinct and common parts; $\rho = \|f_c\|^2$
+    is every overlap."""
 
     d: Float[Array, "distinct *lanes"]
     c: Float[Array, "common *lanes"]
@@ -57,7 +62,8 @@ class Direction(NamedTuple):
 
 
 class Prediction(NamedTuple):
-    """Probabilities of the own label's complement, of one other label, of one output that is no label; the loss."""
+    """Probabilities of the own label's complement, of one other label, of one output that is no
+    label; the loss."""
 
     mu: Float[Array, "*lanes"]  # 1 - alpha_1, as a sum
     other: Float[Array, "*lanes"]
@@ -147,7 +153,8 @@ def gradient(state: State, profile: Profile) -> State:
 
 
 def decoupled(state: State, profile: Profile) -> State:
-    r"""L1: the decoder's gradient is $F(I+E)^{-1}R/K$, so that classes do not feel each other; the attention's is true."""
+    r"""L1: the decoder's gradient is $F(I+E)^{-1}R/K$, so that classes do not feel each other;
+    the attention's is true."""
     f = direction(state.z_d, state.z_c, profile)
     p = predict(*logits(state, f), profile)
     z_d, z_c = _attention_gradient(state, f, p, profile)
@@ -167,13 +174,15 @@ def decoupled(state: State, profile: Profile) -> State:
 
 
 def inverse_gram(rho: Array, K: Any) -> tuple[Array, Array]:
-    r"""Diagonal and off-diagonal of $(I + E)^{-1}$ where all overlaps are $\rho$; $E' = I - (I+E)^{-1}$."""
+    r"""Diagonal and off-diagonal of $(I + E)^{-1}$ where all overlaps are $\rho$; $E' = I -
+    (I+E)^{-1}$."""
     overlap = rho / ((1 - rho) * (1 + (K - 1) * rho))
     return 1 + (K - 1) * rho * overlap, -overlap
 
 
 def coefficients(state: State, profile: Profile) -> tuple[Array, Array]:
-    r"""Least squares of $g_n$ on $F$: the coefficient of $f_n$ ($\gamma\iota$) and of another $f_{n'}$ ($-\gamma\beta$)."""
+    r"""Least squares of $g_n$ on $F$: the coefficient of $f_n$ ($\gamma\iota$) and of another
+    $f_{n'}$ ($-\gamma\beta$)."""
     f = direction(state.z_d, state.z_c, profile)
     p = predict(*logits(state, f), profile)
     K = profile.K
@@ -188,7 +197,8 @@ def coefficients(state: State, profile: Profile) -> tuple[Array, Array]:
 
 
 def lag(state: State, profile: Profile) -> Array:
-    r"""$\dot z$ of the common tokens over what the current $F$ alone would make of it: 1 without memory."""
+    r"""$\dot z$ of the common tokens over what the current $F$ alone would make of it: 1 without
+    memory."""
     f = direction(state.z_d, state.z_c, profile)
     p = predict(*logits(state, f), profile)
     _, true = _attention_gradient(state, f, p, profile)

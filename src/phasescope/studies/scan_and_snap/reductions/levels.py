@@ -1,4 +1,5 @@
-r"""The closed theory (L2) and the memoryless control, in the coordinates of the class-symmetric reduction.
+r"""The closed theory (L2) and the memoryless control, in the coordinates of the class-symmetric
+reduction.
 
 **L2** keeps only the attention. The decoder enters by the clock $\gamma(t)$ and by the current overlap $\rho$:
 
@@ -21,7 +22,8 @@ from .class_symmetry import Direction, Prediction, Profile, direction, inverse_g
 
 
 class Closed(NamedTuple):
-    r"""The state of L2; $B = \eta_Z \int \xi$ (over $K$ if updates are averaged) is carried along."""
+    r"""The state of L2; $B = \eta_Z \int \xi$ (over $K$ if updates are averaged) is carried
+    along."""
 
     z_d: Float[Array, "distinct *lanes"]
     z_c: Float[Array, "common *lanes"]
@@ -30,7 +32,8 @@ class Closed(NamedTuple):
 
 
 class Memoryless(NamedTuple):
-    """The state of the control: accumulated residuals of the own label, of another, of an output that is no label."""
+    """The state of the control: accumulated residuals of the own label, of another, of an output
+    that is no label."""
 
     z_d: Float[Array, "distinct *lanes"]
     z_c: Float[Array, "common *lanes"]
@@ -51,7 +54,8 @@ def memoryless_zeros(distinct: int, common: int) -> Memoryless:
 
 
 def beta(rho: Array, K: Any, M: Any, sign: float = 1.0) -> Array:
-    r"""$\beta$ of two classes at overlap $\rho$. `sign=-1` is the printed sign of its $q_0$ part, `sign=0` drops it."""
+    r"""$\beta$ of two classes at overlap $\rho$. `sign=-1` is the printed sign of its $q_0$
+    part, `sign=0` drops it."""
     overlap = -inverse_gram(rho, K)[1]
     q_1 = M / (M - 1)
     q_0 = -M / (M - 1) ** 2

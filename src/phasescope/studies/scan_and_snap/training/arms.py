@@ -1,4 +1,5 @@
-"""Arms of training: mini-batches, endless sequences, and the latter in the coordinates of the class symmetry."""
+"""Arms of training: mini-batches, endless sequences, and the latter in the coordinates of the
+class symmetry."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
 r"""Mini-batches: counts instead of sequences.
 
-A sequence enters the model only by how often each token occurs in it: $X^\top b = k \odot e^z / \sum k e^z$. So a batch is
-a label and multinomial counts $k$ on the support of its class for each sequence, which is identical in law. All classes
-of a synthetic mixture have one profile, so the counts do not depend on the label, and the draw on nothing but the key
-and the profile: runs of a sweep that share their key share their draws.
+A sequence enters the model only by how often each token occurs in it: $X^\top b = k \odot e^z /
+\sum k e^z$. So a batch is a label and multinomial counts $k$ on the support of its class for
+each sequence, which is identical in law. All classes of a synthetic mixture have one profile, so
+the counts do not depend on the label, and the draw on nothing but the key and the profile: runs
+of a sweep that share their key share their draws.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ def layout(spec: Spec) -> Layout:
 
 
 class Batch(NamedTuple):
-    """The class of every sequence, and how often each token of its support occurs: common tokens first."""
+    """The class of every sequence, and how often each token of its support occurs: common tokens
+    first."""
 
     label: Int[Array, " sample"]
     counts: Float[Array, "sample slot"]
@@ -55,7 +57,8 @@ def draw(key: Array, spec: Spec) -> Batch:
 
 
 def multinomial(key: Array, p: Float[Array, " slot"], total: int, rows: int) -> Float[Array, "row slot"]:
-    """Counts of `total` independent tokens, in every row; probabilities are rounded to multiples of 2^-32."""
+    """Counts of `total` independent tokens, in every row; probabilities are rounded to multiples
+    of 2^-32."""
     words = jr.bits(key, (total, rows), jnp.uint32)
     edges = jnp.minimum(jnp.round(jnp.cumsum(p) * 2.0**32), 2.0**32 - 1).astype(jnp.uint32)[:-1]
     below = jax.lax.platform_dependent(words, edges, cpu=_below_in_turn, default=_below_at_once)
@@ -80,7 +83,8 @@ def _below_at_once(words: UInt32[Array, "token row"], edges: UInt32[Array, " edg
 
 
 def uniform_start(key: Array, spec: Spec) -> Weights:
-    r"""Every entry of $Y$ and $Z$ uniform within $M^{-1/2}$ of zero; all outputs have columns of their own."""
+    r"""Every entry of $Y$ and $Z$ uniform within $M^{-1/2}$ of zero; all outputs have columns of
+    their own."""
     columns = spec.context + spec.num_last + spec.labels
     width = columns**-0.5
     one, two = jr.split(key)
@@ -93,7 +97,8 @@ def uniform_start(key: Array, spec: Spec) -> Weights:
 def gradient(
     weights: Weights, batch: Batch, copies: Float[Array, " output"], layout: Layout
 ) -> tuple[Weights, Float[Array, ""]]:
-    """The ascent direction of the batch's mean log-likelihood, and its loss; `copies` as in the model."""
+    """The ascent direction of the batch's mean log-likelihood, and its loss; `copies` as in the
+    model."""
     mine = (batch.label[:, None] == np.arange(layout.labels)).astype(weights.Y.dtype)
     decode = _by_class if layout.labels > FEW else _at_once
     dY, by_class, loss = decode(weights, batch, mine, copies, layout)

@@ -42,12 +42,14 @@ def begin(weights: Any, spec: Spec, loss: Any = 0.0, precision: str = "float64")
 
 
 def settings(by_table: Callable[[Any, Any], Any], spec: Spec) -> tuple[Any, Any]:
-    """Step sizes and momenta; `by_table(y, z)` says which numbers belong to the decoder and which to the attention."""
+    """Step sizes and momenta; `by_table(y, z)` says which numbers belong to the decoder and
+    which to the attention."""
     return by_table(spec.rate_Y, spec.eta_Z), by_table(*spec.momenta)
 
 
 def update(state: Training, ascent: Any, rates: Any, momenta: Any) -> Training:
-    r"""One update: torch's momentum, $v \leftarrow \mu v + g$ and $\theta \leftarrow \theta + \eta v$, or Adam."""
+    r"""One update: torch's momentum, $v \leftarrow \mu v + g$ and $\theta \leftarrow \theta +
+    \eta v$, or Adam."""
     if isinstance(state.moments, optax.ScaleByAdamState):
         push, moments = ADAM.update(ascent, state.moments)
     else:
@@ -58,10 +60,12 @@ def update(state: Training, ascent: Any, rates: Any, momenta: Any) -> Training:
 
 
 class minibatches(ps.Dynamics):
-    """Updates on mini-batches; the batch of an update follows from the key and the number of the update alone.
+    """Updates on mini-batches; the batch of an update follows from the key and the number of the
+    update alone.
 
-    The batches of some updates are drawn at once, and then a run takes all of these updates. In a block of runs on a
-    CPU one run does so after the other: the tables of one stay in its cache, those of all would not.
+    The batches of some updates are drawn at once, and then a run takes all of these updates. In
+    a block of runs on a CPU one run does so after the other: the tables of one stay in its
+    cache, those of all would not.
     """
 
     spec: Spec
@@ -90,7 +94,8 @@ class minibatches(ps.Dynamics):
 
 
 def updates_in_a_row(layout: sampling.Layout) -> Callable[..., Training]:
-    """The function that takes some updates, each on its own batch; in a block of runs on a CPU, run by run."""
+    """The function that takes some updates, each on its own batch; in a block of runs on a CPU,
+    run by run."""
 
     def learn(training, batches, count, copies, rates, momenta):
         def one(i, training):
@@ -106,7 +111,8 @@ def updates_in_a_row(layout: sampling.Layout) -> Callable[..., Training]:
 
 
 def draw_ahead(key: Array, t: Array, count: Array, spec: Spec) -> sampling.Batch:
-    """The mini-batches of the updates t, t + 1, ..., t + count - 1; the rest of the `AHEAD` are empty."""
+    """The mini-batches of the updates t, t + 1, ..., t + count - 1; the rest of the `AHEAD` are
+    empty."""
     first = sampling.draw(jr.fold_in(key, t), spec)
     drawn = jax.tree.map(lambda x: jnp.zeros((AHEAD, *x.shape), x.dtype).at[0].set(x), first)
 

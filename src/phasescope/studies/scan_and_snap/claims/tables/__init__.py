@@ -1,4 +1,5 @@
-"""Datasets that theory computes directly, without a run; whoever asks for one computes it in 64-bit numbers."""
+"""Datasets that theory computes directly, without a run; whoever asks for one computes it in
+64-bit numbers."""
 
 from . import decoder, decoupling, gradients, mixtures
 

@@ -36,7 +36,8 @@ def softmax_steps(outputs: int, eta_Y: float, steps: int) -> xr.Dataset:
 
 
 def decoder_flow(outputs: int, eta_Y: float) -> xr.Dataset:
-    """M h by its closed form and by solving its differential equation; both sides of the implicit equation."""
+    """M h by its closed form and by solving its differential equation; both sides of the
+    implicit equation."""
     M = outputs
     s = np.geomspace(1e-2, 1e5, 71)
     found = solve_ivp(
@@ -87,7 +88,8 @@ def later_root(outputs: tuple[float, ...]) -> xr.Dataset:
 
 
 def class_counts(classes: int, outputs: int, eta_Y: float, steps: int, draws: int) -> xr.Dataset:
-    """How far the decoders of the classes are apart after batch-1 steps in random order, over many draws."""
+    """How far the decoders of the classes are apart after batch-1 steps in random order, over
+    many draws."""
     counts = np.random.default_rng(0).multinomial(steps, np.full(classes, 1 / classes), draws)
     M = float(outputs)
     h = np.asarray(closed_forms.h_star_path(int(counts.max()), M, eta_Y))
@@ -101,7 +103,8 @@ def class_counts(classes: int, outputs: int, eta_Y: float, steps: int, draws: in
 
 
 def time_to_residual(outputs: int, epsilon: tuple[float, ...]) -> xr.Dataset:
-    """eta_Y N / K when the norm of the residual is epsilon, and that norm by the decoder's closed form then."""
+    """eta_Y N / K when the norm of the residual is epsilon, and that norm by the decoder's
+    closed form then."""
     M = float(outputs)
     eps = np.array(epsilon)
     clock = closed_forms.steps_to_residual(eps, 1.0, M, 1.0)

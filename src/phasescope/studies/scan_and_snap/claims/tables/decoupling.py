@@ -1,4 +1,5 @@
-r"""The decoupled decoder on a fixed attention: $\dot Y \propto F(I+E)^{-1}R$, step by step and in closed form."""
+r"""The decoupled decoder on a fixed attention: $\dot Y \propto F(I+E)^{-1}R$, step by step and
+in closed form."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from ... import closed_forms
 
 
 def overlapping(tokens: int, classes: int, common: float) -> np.ndarray:
-    """Random unit vectors $f_n$ as columns, alike by a share `common` of what they have in common."""
+    """Random unit vectors $f_n$ as columns, alike by a share `common` of what they have in
+    common."""
     generator = np.random.default_rng(3)
     shared = generator.random(tokens)[:, None]
     F = common * shared + generator.random((tokens, classes)) * (generator.random((tokens, classes)) < 0.4)
@@ -33,7 +35,8 @@ def directions(outputs: int, classes: int) -> np.ndarray:
 
 
 def batch_1_decoder(tokens: int, classes: int, outputs: int, eta_Y: float, steps: int) -> xr.Dataset:
-    """Y after batch-1 steps of the modified gradient in random class order, and its closed form given the counts."""
+    """Y after batch-1 steps of the modified gradient in random class order, and its closed form
+    given the counts."""
     F = overlapping(tokens, classes, 0.5)
     modified = F @ (np.eye(classes) - correction(F))
     Y = np.zeros((tokens, outputs))
@@ -49,8 +52,8 @@ def batch_1_decoder(tokens: int, classes: int, outputs: int, eta_Y: float, steps
 
 
 def pull_coefficients(tokens: int, classes: int, outputs: int, eta_Y: float, steps: int) -> xr.Dataset:
-    r"""Least-squares coefficients of $g_n = Y r_n$ on F, decoupled and with equal counts, against Theorem 1's
-    formula.
+    r"""Least-squares coefficients of $g_n = Y r_n$ on F, decoupled and with equal counts, against
+    Theorem 1's formula.
 
     `printed` has the sign of the $q_0$ term as printed, `corrected` the other one."""
     F = overlapping(tokens, classes, 0.5)
@@ -75,7 +78,8 @@ def pull_coefficients(tokens: int, classes: int, outputs: int, eta_Y: float, ste
 
 
 def true_coefficients(tokens: int, classes: int, outputs: int, eta_Y: float, steps: int) -> xr.Dataset:
-    r"""The true decoder gradient on a fixed F: Y itself, and $F S$ with $S$ the accumulated residuals.
+    r"""The true decoder gradient on a fixed F: Y itself, and $F S$ with $S$ the accumulated
+    residuals.
 
     Coefficients of $g_n$ on F by least squares, and $a_{nn'} = S_{n'} \cdot r_n$.
     """
@@ -93,10 +97,11 @@ def true_coefficients(tokens: int, classes: int, outputs: int, eta_Y: float, ste
 
 
 def held_flow(classes: int, outputs: int, rho: float, last: float) -> xr.Dataset:
-    r"""True decoder flow on held attention with all overlaps $\rho$: leads of the right logit over time $\eta_Y t /
-    K$.
+    r"""True decoder flow on held attention with all overlaps $\rho$: leads of the right logit over
+    time $\eta_Y t / K$.
 
-    By symmetry the accumulated residuals are three numbers: own label, another label, an output that is no label."""
+    By symmetry the accumulated residuals are three numbers: own label, another label, an output
+    that is no label."""
     K = classes
     M = outputs
 

@@ -12,7 +12,8 @@ Vector = Float[Array | np.ndarray, "token"]
 
 
 def log_likelihood(tables: tuple[Array, Array], sequence: Array, label: int) -> Array:
-    """$J$ of one sequence $x_1 .. x_T$ on full tables Y and Z, straight from the model's definition."""
+    """$J$ of one sequence $x_1 .. x_T$ on full tables Y and Z, straight from the model's
+    definition."""
     Y, Z = tables
     keys = sequence[:-1]
     query = sequence[-1]
@@ -39,8 +40,8 @@ def lemma_1(Y: np.ndarray, Z: np.ndarray, sequence: np.ndarray, label: int) -> t
 
 
 def batch_1_gradients(tokens: int, length: int, samples: int) -> xr.Dataset:
-    """Random tables and sequences: the lemma's gradients, automatic ones, and the rows that do not belong to the
-    query."""
+    """Random tables and sequences: the lemma's gradients, automatic ones, and the rows that do
+    not belong to the query."""
     generator = np.random.default_rng(0)
     found = []
     slope = jax.jit(jax.grad(log_likelihood), static_argnums=2)
@@ -61,7 +62,8 @@ def batch_1_gradients(tokens: int, length: int, samples: int) -> xr.Dataset:
 
 
 def attention_gradient(k: Vector, z: Vector, Y: Float[Array | np.ndarray, "token output"]) -> Array:
-    """The gradient of the query's row of Z for counts (or frequencies) k; the first output is right."""
+    """The gradient of the query's row of Z for counts (or frequencies) k; the first output is
+    right."""
     c = k * jnp.exp(z)
     f = c / jnp.linalg.norm(c)
     r = jnp.eye(Y.shape[1])[0] - jax.nn.softmax(Y.T @ f)
@@ -70,9 +72,11 @@ def attention_gradient(k: Vector, z: Vector, Y: Float[Array | np.ndarray, "token
 
 
 def finite_length(lengths: tuple[int, ...], samples: int) -> xr.Dataset:
-    """How far the gradient of a sequence is from that of an infinite one: rms, and the length of the mean.
+    """How far the gradient of a sequence is from that of an infinite one: rms, and the length of
+    the mean.
 
-    The mean deviation is small beside its spread. What is linear in the counts has no mean, and is taken off.
+    The mean deviation is small beside its spread. What is linear in the counts has no mean, and
+    is taken off.
     """
     p = np.concatenate([np.ones(10), np.linspace(0.1, 1.0, 10)])
     p = p / p.sum()

@@ -1,4 +1,5 @@
-"""Training on data that no Spec describes: random mixtures, tokens shared by some classes, a residual connection."""
+"""Training on data that no Spec describes: random mixtures, tokens shared by some classes, a
+residual connection."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ def trained(P: Float[Array, "class token"], data: Mixture, rates: tuple[float, f
 
 
 def random_profiles(sets: int, classes: int, common: int, distinct: int, shape: float | None) -> np.ndarray:
-    """Weights of common and distinct tokens, different in every class; `shape` is that of the common ones' Gamma law.
+    """Weights of common and distinct tokens, different in every class; `shape` is that of the
+    common ones' Gamma law.
 
     With `shape=None` all classes of a set have one common weight, the same for all common tokens.
     """
@@ -51,7 +53,8 @@ def random_mixtures(
     eta_Z: float,
     steps: int,
 ) -> xr.Dataset:
-    """Attention logits after training on random mixtures, each class with a last token of its own."""
+    """Attention logits after training on random mixtures, each class with a last token of its
+    own."""
     P = random_profiles(sets, classes, common, distinct, shape)
     data = mixture(P[0], np.arange(classes))
     Z = np.asarray(jax.jit(jax.vmap(partial(trained, data=data, rates=(1.0, eta_Z), steps=steps)))(P))
@@ -72,8 +75,8 @@ KINDS = {"distinct": range(4), "cross_group": (4, 5), "group_local": (6, 7), "ev
 
 
 def grouped() -> np.ndarray:
-    """Each class has a distinct token. Tokens 4 and 5 occur in one class of each group, 6 and 7 in both classes of
-    one group, 8 everywhere."""
+    """Each class has a distinct token. Tokens 4 and 5 occur in one class of each group, 6 and 7
+    in both classes of one group, 8 everywhere."""
     P = np.zeros((4, 9))
     P[range(4), range(4)] = P[[0, 2], 4] = P[[1, 3], 5] = P[[0, 1], 6] = P[[2, 3], 7] = 1.0
     P[:, 8] = 1.0
@@ -81,8 +84,8 @@ def grouped() -> np.ndarray:
 
 
 def likelihood(weights: model.Weights, data: Mixture, residual: bool) -> Array:
-    """Mean log-likelihood; with `residual`, the query's own token is added to the normalised attention and the sum is
-    normalised again."""
+    """Mean log-likelihood; with `residual`, the query's own token is added to the normalised
+    attention and the sum is normalised again."""
     f = model.unit(jnp.asarray(data.P), weights.Z[data.last])
     if residual:
         query = jnp.asarray(model.rows(data.last, int(data.last.max()) + 1).T)
@@ -94,7 +97,8 @@ def likelihood(weights: model.Weights, data: Mixture, residual: bool) -> Array:
 
 
 def residual_connection(eta_Y: float, eta_Z: float, steps: int) -> xr.Dataset:
-    """Attention logits by kind of token, without and with the residual connection, over the queries that see it."""
+    """Attention logits by kind of token, without and with the residual connection, over the
+    queries that see it."""
     data = mixture(grouped(), GROUPS)
     found = []
     copies = np.asarray(model.copies(4, 5, data.outputs))
@@ -114,7 +118,8 @@ def residual_connection(eta_Y: float, eta_Z: float, steps: int) -> xr.Dataset:
 
 
 def prior(gap: float, eta: float, steps: int) -> xr.Dataset:
-    """Two distinct tokens of equal frequency, one with a head start in its logit: the gap over time."""
+    """Two distinct tokens of equal frequency, one with a head start in its logit: the gap over
+    time."""
     P = np.zeros((2, 6))
     P[0, [0, 1]] = P[1, [2, 3]] = 1.0
     P[:, 4:] = 1.0
