@@ -25,7 +25,14 @@ def figure_4(left, right, axes):
         for n in (0, 1):
             panel = axes[n, column]
             c = run.attn.isel({"class": n}).sel(time=list(ROWS))
-            image = panel.imshow(c, aspect="auto", interpolation="nearest", vmin=0, vmax=float(c.max()), cmap="magma")
+            image = panel.imshow(
+                c,
+                aspect="auto",
+                interpolation="nearest",
+                vmin=0,
+                vmax=float(c.max()),
+                cmap="magma",
+            )
             panel.set_yticks(range(len(ROWS)), [str(t) for t in ROWS], fontsize=7)
             panel.set(xlabel="token", ylabel="updates", title=rf"$c_{n + 1}$, {name}, $\eta_Z = 1$")
             panel.grid(visible=False)

@@ -3,7 +3,11 @@ side."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+import xarray as xr
 
 import phasescope as ps
 
@@ -12,6 +16,9 @@ from ..claims import evidence
 from ..phases import drop, force_ratio, held_attention, on, time_unit, top_logit
 from ..spec import Spec
 from .panels import FORMULA, LEVELS, NAMES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @ps.figure(
@@ -37,29 +44,16 @@ def four_levels(true, decoupled, closed, forgetful, one, one_decoupled, one_clos
     common tokens' logits over that which the current attention alone would give: the decoder's
     memory freezes attention, the more the faster it moves (ratios 0.01, 0.1, 1, 10)."""
     (a, b), (c, d) = axes
-    for (name, style), run, other in zip(
-        LEVELS.items(),
-        (true, decoupled, closed, forgetful),
-        (one, one_decoupled, one_closed, one_forgetful),
-        strict=True,
-    ):
-        small = run.sel(eta_Z=1.0)
-        single = evidence.at_rho(other).sel(eta_Z=1.0)
-        a.plot(small.time / time_unit(small), top_logit(small), label=NAMES[name], **style)
-        b.plot(single.time[1:] / float(time_unit(single)), drop(single)[1:], **style)
+    draw_top_logits((true, decoupled, closed, forgetful), a)
+    draw_drops((one, one_decoupled, one_closed, one_forgetful), b)
     draw_closed_forms(evidence.at_rho(one).sel(eta_Z=1.0), b)
-    for run, other, name in ((true, one, "training"), (decoupled, one_decoupled, "decoupled")):
-        held = force_ratio(held_attention(run))
-        c.plot(held.time / evidence.UNIT_SMALL, held, **LEVELS[name])
-        weak = evidence.at_rho(other).sel(eta_Z=1e-3)
-        c.plot(weak.time[1:] / evidence.UNITS[10.0], force_ratio(weak), **LEVELS[name])
+    draw_force_ratios(true, one, LEVELS["training"], c)
+    draw_force_ratios(decoupled, one_decoupled, LEVELS["decoupled"], c)
     c.axhline(1e-3, **FORMULA)
     c.text(0.012, 1.1e-3, "$1/M$", fontsize=8)
     c.text(0.012, 0.42, "Syn-Small, $\\rho = 0.72$", fontsize=7.5)
     c.text(0.012, 5.5e-3, "weak, $\\rho = 0.01$", fontsize=7.5)
-    for eta, color in zip((0.01, 0.1, 1.0, 10.0), ps.shades(4), strict=True):
-        lag = true.lag.sel(eta_Z=eta)[1:]
-        d.plot(lag.time / evidence.UNIT_SMALL, lag, color=color, label=rf"$\eta_Z / \eta_Y = {eta:g}$")
+    draw_lags(true, d)
     a.set(ylabel="$z_{l_0}$, Syn-Small", xscale="log", xlim=(0.01, 1e3))
     b.set(
         ylabel="$-z_{CT}$, one common token",
@@ -89,7 +83,37 @@ def four_levels(true, decoupled, closed, forgetful, one, one_decoupled, one_clos
     ps.letter(axes)
 
 
-def draw_closed_forms(run, axes) -> None:
+def draw_top_logits(runs: Iterable[xr.Dataset], axes: Axes) -> None:
+    """One curve for each level, at equal rates."""
+    for run, (name, style) in zip(runs, LEVELS.items(), strict=True):
+        run = run.sel(eta_Z=1.0)
+        axes.plot(run.time / time_unit(run), top_logit(run), label=NAMES[name], **style)
+
+
+def draw_drops(runs: Iterable[xr.Dataset], axes: Axes) -> None:
+    """How far the common token falls, one curve for each level, at equal rates."""
+    for run, style in zip(runs, LEVELS.values(), strict=True):
+        run = evidence.at_rho(run).sel(eta_Z=1.0)
+        axes.plot(run.time[1:] / float(time_unit(run)), drop(run)[1:], **style)
+
+
+def draw_force_ratios(small: xr.Dataset, one: xr.Dataset, style: dict[str, Any], axes: Axes) -> None:
+    """beta / iota on held attention, in strong and in weak correlation."""
+    strong = force_ratio(held_attention(small))
+    axes.plot(strong.time / evidence.UNIT_SMALL, strong, **style)
+    weak = force_ratio(evidence.at_rho(one).sel(eta_Z=1e-3))
+    axes.plot(weak.time / evidence.UNITS[10.0], weak, **style)
+
+
+def draw_lags(run: xr.Dataset, axes: Axes) -> None:
+    """One curve for each ratio of the rates."""
+    for eta, color in zip((0.01, 0.1, 1.0, 10.0), ps.shades(4), strict=True):
+        lag = run.lag.sel(eta_Z=eta)[1:]
+        label = rf"$\eta_Z / \eta_Y = {eta:g}$"
+        axes.plot(lag.time / evidence.UNIT_SMALL, lag, color=color, label=label)
+
+
+def draw_closed_forms(run: xr.Dataset, axes: Axes) -> None:
     """Exponent 4 with E', and exponent 2 with 1/M."""
     K = float(run.classes)
     M = Spec.of(run).M

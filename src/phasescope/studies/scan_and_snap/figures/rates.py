@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
+import xarray as xr
 
 import phasescope as ps
 
 from ..claims import evidence
 from ..phases import entropy_of
 from .panels import BLUE, GREEN, ORANGE, PURPLE, VERMILION
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @ps.figure(
@@ -26,48 +32,45 @@ def ratio_and_time(true, forgetful, axes):
     it is 0.91 at a ratio of 0.03, where training (dashed) has 2.118. (c) The sparsest ratio of
     training drifts up with the logarithm of time, from 2 or 3 to 10; K = 100 has not learned by
     10^2."""
-    for run, panel in ((true, axes[0]), (forgetful, axes[1])):
-        entropy = run.dt_entropy.isel({"class": 0}).sel(classes=20.0)
-        for time, color in zip(run.time.values, ps.shades(run.sizes["time"]), strict=True):
-            curve = entropy.sel(time=time)
-            panel.plot(
-                curve.eta_Y,
-                curve,
-                color=color,
-                lw=1.4,
-                label=rf"$\eta_Z t = 10^{{{np.log10(time):.0f}}}$",
-            )
-            if run is true:
-                panel.plot(curve.idxmin("eta_Y"), curve.min(), "o", color=color, ms=4.5)
-        panel.set(xscale="log", xlabel=r"$\eta_Y / \eta_Z$", ylabel="entropy (nat)")
+    draw_horizons(true, axes[0], mark_minima=True)
+    draw_horizons(forgetful, axes[1], mark_minima=False)
     last = true.dt_entropy.isel({"class": 0, "time": -1}).sel(classes=20.0)
     axes[1].plot(last.eta_Y, last, ls="--", lw=1.2, color="0.3", label="training, $10^6$")
     axes[0].set(title="training, $K = 20$", ylim=(2.01, 2.16))
     axes[1].set(title="no memory, $K = 20$", ylim=(0.85, 2.2))
     ps.legend(axes[1], loc="lower right", fontsize=6.3)
-    best = true.dt_entropy.isel({"class": 0}).idxmin("eta_Y")
-    for K, color in zip(best.classes.values, (BLUE, VERMILION, GREEN, PURPLE, ORANGE), strict=True):
-        shift = 1 + 0.02 * (list(best.classes.values).index(K) - 2)
-        axes[2].plot(
-            best.time,
-            best.sel(classes=K) * shift,
-            "o-",
-            ms=3.5,
-            lw=1.2,
-            color=color,
-            label=f"$K = {K:g}$",
-        )
-    axes[2].set(
+    draw_sparsest_ratios(true.dt_entropy.isel({"class": 0}).idxmin("eta_Y"), axes[2])
+    ps.letter(axes)
+
+
+def draw_horizons(run: xr.Dataset, axes: Axes, mark_minima: bool) -> None:
+    """Entropy against the ratio of the rates, one curve for each horizon."""
+    entropy = run.dt_entropy.isel({"class": 0}).sel(classes=20.0)
+    for time, color in zip(run.time.values, ps.shades(run.sizes["time"]), strict=True):
+        curve = entropy.sel(time=time)
+        label = rf"$\eta_Z t = 10^{{{np.log10(time):.0f}}}$"
+        axes.plot(curve.eta_Y, curve, color=color, lw=1.4, label=label)
+        if mark_minima:
+            axes.plot(curve.idxmin("eta_Y"), curve.min(), "o", color=color, ms=4.5)
+    axes.set(xscale="log", xlabel=r"$\eta_Y / \eta_Z$", ylabel="entropy (nat)")
+
+
+def draw_sparsest_ratios(best: xr.DataArray, axes: Axes) -> None:
+    """The sparsest ratio against the horizon; curves that coincide are drawn 2% apart."""
+    colors = (BLUE, VERMILION, GREEN, PURPLE, ORANGE)
+    for place, (K, color) in enumerate(zip(best.classes.values, colors, strict=True)):
+        curve = best.sel(classes=K) * (1 + 0.02 * (place - 2))
+        axes.plot(best.time, curve, "o-", ms=3.5, lw=1.2, color=color, label=f"$K = {K:g}$")
+    axes.set(
         xscale="log",
         yscale="log",
         xlabel=r"horizon $\eta_Z t$",
         ylabel=r"sparsest $\eta_Y / \eta_Z$",
         ylim=(1, 60),
     )
-    axes[2].set_yticks([1, 2, 3, 5, 10, 30], ["1", "2", "3", "5", "10", "30"])
-    axes[2].minorticks_off()
-    ps.legend(axes[2], loc="upper right")
-    ps.letter(axes)
+    axes.set_yticks([1, 2, 3, 5, 10, 30], ["1", "2", "3", "5", "10", "30"])
+    axes.minorticks_off()
+    ps.legend(axes, loc="upper right")
 
 
 @ps.figure(

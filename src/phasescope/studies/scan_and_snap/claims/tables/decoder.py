@@ -40,15 +40,11 @@ def decoder_flow(outputs: int, eta_Y: float) -> xr.Dataset:
     implicit equation."""
     M = outputs
     s = np.geomspace(1e-2, 1e5, 71)
-    found = solve_ivp(
-        lambda s, x: M * eta_Y / (M - 1 + np.exp(x)),
-        (0, s[-1]),
-        [0.0],
-        "Radau",
-        s,
-        rtol=1e-10,
-        atol=1e-12,
-    )
+
+    def velocity(_, x):
+        return M * eta_Y / (M - 1 + np.exp(x))
+
+    found = solve_ivp(velocity, (0, s[-1]), [0.0], "Radau", s, rtol=1e-10, atol=1e-12)
     x = np.asarray(closed_forms.Mh(s, float(M), eta_Y))
     values = {
         "closed": x,
@@ -64,7 +60,8 @@ def discrete_gap(outputs: int, eta_Y: float) -> xr.Dataset:
     steps = round(3000 / eta_Y)
     M = float(outputs)
     s = np.arange(steps + 1.0)
-    gap = M * np.asarray(closed_forms.h_star_path(steps, M, eta_Y)) - np.asarray(closed_forms.Mh(s, M, eta_Y))
+    in_steps = M * np.asarray(closed_forms.h_star_path(steps, M, eta_Y))
+    gap = in_steps - np.asarray(closed_forms.Mh(s, M, eta_Y))
     return xr.Dataset({"gap": ("s", gap)}, {"s": s, "eta_Y": eta_Y, "outputs": M})
 
 
@@ -75,7 +72,8 @@ def steps_and_flow(outputs: int, eta_Y: tuple[float, ...], last: int) -> xr.Data
     steps = M * np.stack([closed_forms.h_star_path(last, M, eta) for eta in eta_Y])
     flow = np.stack([closed_forms.Mh(s, M, eta) for eta in eta_Y])
     dims = ("eta_Y", "s")
-    return xr.Dataset({"steps": (dims, steps), "flow": (dims, flow)}, {"eta_Y": list(eta_Y), "s": s, "outputs": M})
+    coords = {"eta_Y": list(eta_Y), "s": s, "outputs": M}
+    return xr.Dataset({"steps": (dims, steps), "flow": (dims, flow)}, coords)
 
 
 def later_root(outputs: tuple[float, ...]) -> xr.Dataset:
@@ -99,7 +97,8 @@ def class_counts(classes: int, outputs: int, eta_Y: float, steps: int, draws: in
         "counts": (("draw", "class"), counts.astype(float)),
         "bound": classes * np.sqrt(np.log(classes / 0.05) / steps),
     }
-    return xr.Dataset(values, {"draw": np.arange(draws), "steps": float(steps), "classes": float(classes)})
+    coords = {"draw": np.arange(draws), "steps": float(steps), "classes": float(classes)}
+    return xr.Dataset(values, coords)
 
 
 def time_to_residual(outputs: int, epsilon: tuple[float, ...]) -> xr.Dataset:
@@ -108,5 +107,7 @@ def time_to_residual(outputs: int, epsilon: tuple[float, ...]) -> xr.Dataset:
     M = float(outputs)
     eps = np.array(epsilon)
     clock = closed_forms.steps_to_residual(eps, 1.0, M, 1.0)
-    norm = (M - 1) / (M - 1 + np.exp(np.asarray(closed_forms.Mh(clock, M, 1.0)))) * np.sqrt(M / (M - 1))
-    return xr.Dataset({"clock": ("epsilon", clock), "residual": ("epsilon", norm)}, {"epsilon": eps, "outputs": M})
+    x = np.asarray(closed_forms.Mh(clock, M, 1.0))
+    norm = (M - 1) / (M - 1 + np.exp(x)) * np.sqrt(M / (M - 1))
+    values = {"clock": ("epsilon", clock), "residual": ("epsilon", norm)}
+    return xr.Dataset(values, {"epsilon": eps, "outputs": M})

@@ -15,7 +15,9 @@ def overlapping(tokens: int, classes: int, common: float) -> np.ndarray:
     common."""
     generator = np.random.default_rng(3)
     shared = generator.random(tokens)[:, None]
-    F = common * shared + generator.random((tokens, classes)) * (generator.random((tokens, classes)) < 0.4)
+    own = generator.random((tokens, classes))
+    occurs = generator.random((tokens, classes)) < 0.4
+    F = common * shared + own * occurs
     return F / np.linalg.norm(F, axis=0)
 
 
@@ -25,6 +27,7 @@ def correction(F: np.ndarray) -> np.ndarray:
 
 
 def softmax(w: np.ndarray) -> np.ndarray:
+    """Of each column."""
     weights = np.exp(w - w.max(axis=0))
     return weights / weights.sum(axis=0)
 
@@ -46,9 +49,14 @@ def batch_1_decoder(tokens: int, classes: int, outputs: int, eta_Y: float, steps
     counts = np.bincount(order, minlength=classes)
     h = np.asarray(closed_forms.h_star_path(int(counts.max()), float(outputs), eta_Y))[counts]
     W = (outputs - 1) * h * directions(outputs, classes)
-    values = {"Y": (("token", "output"), Y), "forecast": (("token", "output"), modified @ W.T)}
-    values["overlap"] = (("class", "other"), F.T @ F)
-    return xr.Dataset(values | {"logits": (("class", "output"), F.T @ Y), "alone": (("class", "output"), W.T)})
+    values = {
+        "Y": (("token", "output"), Y),
+        "forecast": (("token", "output"), modified @ W.T),
+        "overlap": (("class", "other"), F.T @ F),
+        "logits": (("class", "output"), F.T @ Y),
+        "alone": (("class", "output"), W.T),
+    }
+    return xr.Dataset(values)
 
 
 def pull_coefficients(tokens: int, classes: int, outputs: int, eta_Y: float, steps: int) -> xr.Dataset:
@@ -93,7 +101,8 @@ def true_coefficients(tokens: int, classes: int, outputs: int, eta_Y: float, ste
         Y = Y + eta_Y / classes * F @ R
     R = (targets - softmax(Y.T @ F)).T
     found = np.linalg.lstsq(F, Y @ R.T, rcond=None)[0].T
-    return xr.Dataset({"found": (("class", "other"), found), "forecast": (("class", "other"), R @ S.T)})
+    dims = ("class", "other")
+    return xr.Dataset({"found": (dims, found), "forecast": (dims, R @ S.T)})
 
 
 def held_flow(classes: int, outputs: int, rho: float, last: float) -> xr.Dataset:

@@ -57,7 +57,8 @@ def random_mixtures(
     own."""
     P = random_profiles(sets, classes, common, distinct, shape)
     data = mixture(P[0], np.arange(classes))
-    Z = np.asarray(jax.jit(jax.vmap(partial(trained, data=data, rates=(1.0, eta_Z), steps=steps)))(P))
+    train = partial(trained, data=data, rates=(1.0, eta_Z), steps=steps)
+    Z = np.asarray(jax.jit(jax.vmap(train))(P))
     own = np.stack(
         [Z[:, n, common + n * distinct : common + (n + 1) * distinct] for n in range(classes)],
         axis=1,
@@ -78,7 +79,11 @@ def grouped() -> np.ndarray:
     """Each class has a distinct token. Tokens 4 and 5 occur in one class of each group, 6 and 7
     in both classes of one group, 8 everywhere."""
     P = np.zeros((4, 9))
-    P[range(4), range(4)] = P[[0, 2], 4] = P[[1, 3], 5] = P[[0, 1], 6] = P[[2, 3], 7] = 1.0
+    P[range(4), range(4)] = 1.0
+    P[[0, 2], 4] = 1.0
+    P[[1, 3], 5] = 1.0
+    P[[0, 1], 6] = 1.0
+    P[[2, 3], 7] = 1.0
     P[:, 8] = 1.0
     return P / P.sum(axis=1, keepdims=True)
 
@@ -87,11 +92,12 @@ def likelihood(weights: model.Weights, data: Mixture, residual: bool) -> Array:
     """Mean log-likelihood; with `residual`, the query's own token is added to the normalised
     attention and the sum is normalised again."""
     f = model.unit(jnp.asarray(data.P), weights.Z[data.last])
+    queries = int(data.last.max()) + 1
     if residual:
-        query = jnp.asarray(model.rows(data.last, int(data.last.max()) + 1).T)
+        query = jnp.asarray(model.rows(data.last, queries).T)
         f = jnp.concatenate([f, query], axis=1) / jnp.sqrt(2.0)
     else:
-        f = jnp.concatenate([f, jnp.zeros((len(f), int(data.last.max()) + 1))], axis=1)
+        f = jnp.concatenate([f, jnp.zeros((len(f), queries))], axis=1)
     many = model.copies(len(data.last), weights.Y.shape[1], data.outputs)
     return -model.read_out(f @ weights.Y, np.arange(len(data.last)), many).loss.mean()
 
@@ -107,7 +113,8 @@ def residual_connection(eta_Y: float, eta_Z: float, steps: int) -> xr.Dataset:
         slope = jax.grad(partial(likelihood, data=data, residual=residual))
 
         def step(_, weights, slope=slope):
-            g = slope(weights)  # the last column of Y stands for many outputs, each with its share of the slope
+            # The last column of Y stands for many outputs, each with its share of the slope.
+            g = slope(weights)
             return model.Weights(weights.Y + eta_Y * g.Y / copies, weights.Z + eta_Z * g.Z)
 
         found.append(np.asarray(jax.lax.fori_loop(0, steps, step, start).Z))
@@ -121,7 +128,8 @@ def prior(gap: float, eta: float, steps: int) -> xr.Dataset:
     """Two distinct tokens of equal frequency, one with a head start in its logit: the gap over
     time."""
     P = np.zeros((2, 6))
-    P[0, [0, 1]] = P[1, [2, 3]] = 1.0
+    P[0, [0, 1]] = 1.0
+    P[1, [2, 3]] = 1.0
     P[:, 4:] = 1.0
     data = mixture(P / P.sum(axis=1, keepdims=True), [0, 1])
     start = model.zeros(6, 2, 2)
