@@ -9,7 +9,7 @@ import xarray as xr
 import phasescope as ps
 from phasescope.claims.requests import Request, Runs, Sweeps, Tables
 from phasescope.studies.co_occurrence import study
-from phasescope.studies.co_occurrence.claims import requests as ask
+from phasescope.studies.co_occurrence.claims import evidence as asked
 from phasescope.studies.co_occurrence.theory import orthogonal, population
 from phasescope.verbs.evidence import Evidence
 
@@ -21,7 +21,7 @@ def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
     real = lambda other: evidence.get(other)[0]
     if isinstance(request, Tables):
         return real(request)
-    if request == ask.relevance:
+    if request == asked.relevance:
         return _relevance(request)
     if request.arm in (orthogonal, population):
         return real(request)
@@ -31,7 +31,7 @@ def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
     ds = xr.concat(parts, xr.Variable("attention", list(axes["attention"]))) if "attention" in axes else parts[0]
     if isinstance(request, Sweeps):
         ds = ds.expand_dims(seed=np.arange(request.seeds)).copy()
-        if request in ask.theory_runs:
+        if request in asked.theory_runs:
             ds = _scattered(ds, spec.width)
     return _made_up(ds, request).assign_attrs(_attributes(request))
 
@@ -81,18 +81,18 @@ def _made_up(ds: xr.Dataset, request: Runs | Sweeps) -> xr.Dataset:
     if changes.get("zeta") == 1.0:
         ds = ds.assign(margin_min=ds.margin_min - 1.0)
         return ds.assign(balance=0.5 + 0 * ds.balance) if changes.get("samples") == 12 and "init" not in changes else ds
-    if request in ask.theory_runs:
+    if request in asked.theory_runs:
         return ds.assign(margin_min=ds.margin_min - 0.1)
-    if request == ask.figure_1_distinct:
+    if request == asked.figure_1_distinct:
         c = ds.c * xr.where(ds.word == 3, 0.96, 1.0)
         return ds.assign(margin_min=ds.margin_min - 0.25, c=c.transpose(*ds.c.dims))
-    if request == ask.descent_literal:
+    if request == asked.descent_literal:
         return ds.assign(loss_type=1.2 * ds.loss_type)
-    if request == ask.figure_1_literal:
+    if request == asked.figure_1_literal:
         return ds.assign(margin_min=ds.margin_min - 2.0)
-    if request in (ask.figure_1, ask.descent):
+    if request in (asked.figure_1, asked.descent):
         ds = ds.assign(margin_min=ds.margin_min - 0.5, balance=0.2 + 0 * ds.balance, R=0.8 * ds.R)
-        if request == ask.figure_1:
+        if request == asked.figure_1:
             ds = ds.assign(_whole_state(ds))
     return ds
 

@@ -7,8 +7,9 @@ import numpy as np
 
 import phasescope as ps
 from phasescope.engine.programs import advance_stage_jit
-from phasescope.studies.co_occurrence import grams, training
+from phasescope.studies.co_occurrence import training
 from phasescope.studies.co_occurrence.data import training_set
+from phasescope.studies.co_occurrence.reductions import gram_matrices
 from phasescope.studies.co_occurrence.spec import presets
 
 QUIET = {"store": False, "progress": False}
@@ -42,9 +43,9 @@ def test_two_coordinates_of_descent_agree():
 def test_the_gram_flow_is_what_scipy_finds(scipy_flow):
     spec = presets["tiny"]
     of_weights, of_words = jr.split(jr.fold_in(jr.key(0, impl="threefry2x32"), 0))
-    state, batch = grams.random_start(spec, of_weights), training_set(spec, of_words)
+    state, batch = gram_matrices.random_start(spec, of_weights), training_set(spec, of_words)
     end = spec.kappa * spec.horizon
-    there = scipy_flow(lambda g: grams.velocity(g, batch, spec), state, spec.kappa, [end / 2, end])
+    there = scipy_flow(lambda g: gram_matrices.velocity(g, batch, spec), state, spec.kappa, [end / 2, end])
     here = run("gram", at=(spec.horizon / 2, spec.horizon))
     for i, expected in enumerate(there):
         np.testing.assert_allclose(here.G.isel(time=i), expected.G[: spec.dim], atol=1e-8)

@@ -6,7 +6,8 @@ import pytest
 
 import phasescope as ps
 from phasescope.errors import SpecError
-from phasescope.studies.co_occurrence import data, enumeration, patterns
+from phasescope.studies.co_occurrence import data, population_loss
+from phasescope.studies.co_occurrence.reductions import population_flow
 from phasescope.studies.co_occurrence.spec import LABELS, SHARES, Spec, presets
 
 QUIET = {"store": False, "progress": False}
@@ -77,19 +78,19 @@ def test_samples_shorter_than_the_special_words_are_refused():
 
 
 def test_there_are_716689_multisets_at_the_size_of_the_figure():
-    assert enumeration.count(64, 5) == 1891 + 2 * 39711 + 635376
-    assert len(enumeration.samples(8, 5).tokens) == enumeration.count(8, 5) == 155
+    assert population_loss.count(64, 5) == 1891 + 2 * 39711 + 635376
+    assert len(population_loss.samples(8, 5).tokens) == population_loss.count(8, 5) == 155
 
 
 def test_shares_of_all_multisets_and_of_all_patterns_sum_to_one():
-    np.testing.assert_allclose(enumeration.samples(8, 5).shares.sum(), 1, rtol=1e-14)
-    np.testing.assert_allclose(patterns.patterns(Spec(dim=8, length=5)).shares.sum(), 1, rtol=1e-14)
-    assert len(patterns.patterns(Spec(dim=8, length=5)).types) == 13
+    np.testing.assert_allclose(population_loss.samples(8, 5).shares.sum(), 1, rtol=1e-14)
+    np.testing.assert_allclose(population_flow.patterns(Spec(dim=8, length=5)).shares.sum(), 1, rtol=1e-14)
+    assert len(population_flow.patterns(Spec(dim=8, length=5)).types) == 13
 
 
 def test_a_pattern_is_as_likely_as_the_sequences_that_have_it():
     spec = Spec(dim=7, length=6)
-    found, expected = patterns.patterns(spec), {}
+    found, expected = population_flow.patterns(spec), {}
     for kind, special in enumerate(data.SPECIAL_WORDS):
         for word in product(range(4), repeat=6 - len(special)):
             counts = tuple(sorted((n for n in np.bincount(word, minlength=4)), reverse=True))
@@ -109,4 +110,4 @@ def test_the_population_loss_is_the_mean_over_all_sequences():
             weights = np.exp(S[np.ix_(x, x)] / np.sqrt(width))
             F = (G[x] @ (weights / weights.sum(axis=0))).sum()
             total[kind] += np.log1p(np.exp(-LABELS[kind] * F)) / len(words)
-    np.testing.assert_allclose(enumeration.population_losses(G, S, width, length, dim), total, rtol=1e-13)
+    np.testing.assert_allclose(population_loss.population_losses(G, S, width, length, dim), total, rtol=1e-13)

@@ -4,8 +4,10 @@ import pytest
 
 import phasescope as ps
 from phasescope.errors import PlanError
-from phasescope.studies.co_occurrence import descent, grams, invariants, model, study
-from phasescope.studies.co_occurrence.forces import forces
+from phasescope.studies.co_occurrence import model, study
+from phasescope.studies.co_occurrence.model import descent, invariants
+from phasescope.studies.co_occurrence.model.forces import forces
+from phasescope.studies.co_occurrence.reductions import gram_matrices
 
 QUIET = {"store": False, "progress": False}
 
@@ -28,7 +30,7 @@ def test_a_step_of_descent_changes_them_by_the_formula_and_the_last_not_at_all(s
     spec, (weights, a), batch = setting
     slope, eta = jax.grad(model.loss)(weights, a, batch), 0.7
     after = jax.tree.map(lambda x, g: x - eta * g, weights, slope)
-    state = grams.from_start(model.Start(weights, a))
+    state = gram_matrices.from_start(model.Start(weights, a))
     c, M = forces(state.G, state.S, batch, spec.width)[:2]
     formula = invariants.violation(weights, a, c, M, eta)
     here, there = invariants.invariants(weights, a), invariants.invariants(after, a)

@@ -3,7 +3,9 @@ import numpy as np
 import pytest
 from jax import numpy as jnp
 
-from phasescope.studies.co_occurrence import descent, forces, grams, model
+from phasescope.studies.co_occurrence import model
+from phasescope.studies.co_occurrence.model import descent, forces
+from phasescope.studies.co_occurrence.reductions import gram_matrices
 from phasescope.studies.co_occurrence.spec import Spec, presets
 
 
@@ -22,7 +24,7 @@ def test_outputs_are_the_definition(repeated, begin):
     start, batch = begin(repeated)
     expected = [by_hand(start, row) for row in np.asarray(batch.tokens)]
     np.testing.assert_allclose(model.outputs(*start, batch), expected, rtol=1e-12)
-    state = grams.from_start(start)
+    state = gram_matrices.from_start(start)
     np.testing.assert_allclose(forces.outputs(state.G, state.S, batch, repeated.width), expected, rtol=1e-12)
 
 
@@ -33,7 +35,7 @@ def test_the_test_setting_repeats_words(repeated, begin):
 
 def test_forces_are_minus_the_gradients_with_respect_to_values_and_scores(repeated, begin):
     start, batch = begin(repeated)
-    state = grams.from_start(start)
+    state = gram_matrices.from_start(start)
 
     def loss(G, S):
         F = forces.outputs(G, S, batch, repeated.width)
@@ -103,7 +105,7 @@ def test_a_random_start_has_the_sizes_asked_for(init, begin):
 
 def test_an_orthogonal_start_has_equal_grams_and_no_overlaps(begin, close):
     spec = presets["tiny"].replace(init="orthogonal", width=60, output=0.3)
-    found, expected = grams.from_start(begin(spec)[0]), grams.orthogonal_start(spec)
+    found, expected = gram_matrices.from_start(begin(spec)[0]), gram_matrices.orthogonal_start(spec)
     d = spec.dim
     inside = lambda state: state._replace(**{k: getattr(state, k)[:d, :d] for k in "ASQK"}, G=state.G[:d])
     close(inside(found), inside(expected), rtol=1e-15, atol=1e-15)

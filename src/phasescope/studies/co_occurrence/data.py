@@ -13,7 +13,8 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from ...errors import SpecError
+import phasescope as ps
+
 from .spec import LABELS, SHARES, SPECIAL, Spec
 
 SPECIAL_WORDS = ((0, 1, 2), (0, 2), (1, 2), (2,))  # of the four types
@@ -45,12 +46,12 @@ def check(spec: Spec) -> None:
     if n % 6:
         below, above = n - n % 6, n + 6 - n % 6
         nearest = f"{below} or {above}" if below else f"{above}"
-        raise SpecError(
+        raise ps.SpecError(
             f"samples must be divisible by 6 (half of them positive, a sixth of each negative type), got samples={n}. "
             f"Take {nearest}."
         )
     if spec.words == "distinct" and spec.dim < spec.smallest_dim:
-        raise SpecError(
+        raise ps.SpecError(
             f'words="distinct" needs dim >= {spec.smallest_dim} for {n} samples of {spec.length} words, got '
             f'dim={spec.dim}. Take dim={spec.smallest_dim}, or words="shared".'
         )

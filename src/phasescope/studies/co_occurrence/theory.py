@@ -16,10 +16,11 @@ import jax.random as jr
 
 import phasescope as ps
 
-from . import data, descent, families, grams, model, patterns, sectors
-from .lanes import one_by_one
-from .observables import at_end, coordinates, derive, measure_grams
-from .sector_views import measure_population, measure_sectors
+from . import data, model
+from .model import descent
+from .observables import at_end, coordinates, derive, measure_grams, measure_population, measure_sectors
+from .one_by_one import one_by_one
+from .reductions import gram_matrices, overlap_families, population_flow, symmetric_words
 from .spec import DRAWN, FLOW, SIZES, TOLERANCES, Spec
 from .training import RECORDS, Run, batch_of, gram_start, measure_weights, random_start, random_words
 
@@ -41,7 +42,7 @@ def weight_flow(spec: Spec) -> ps.Plan:
         init=init,
         stages=follow(spec, lambda run, spec: descent.velocity(run.moving, run.begin.a, batch_of(run, spec), spec)),
         measure=lambda run: measure_weights(now(run), run, spec),
-        inspect=lambda run: at_end(grams.from_start(now(run)), grams.from_start(run.begin)),
+        inspect=lambda run: at_end(gram_matrices.from_start(now(run)), gram_matrices.from_start(run.begin)),
         derive=lambda ds: derive(ds, spec),
         coords=coordinates(spec.dim),
     )
@@ -54,16 +55,18 @@ def six_families(spec: Spec) -> ps.Plan:
 
     def init(key):
         of_weights, of_words = jr.split(key)
-        state, a = families.random_start(spec, of_weights)
-        state = families.orthogonal_start(spec) if spec.init == "orthogonal" else state
+        state, a = overlap_families.random_start(spec, of_weights)
+        state = overlap_families.orthogonal_start(spec) if spec.init == "orthogonal" else state
         return Run(state, (state, a), random_words(spec, of_words))
 
-    summed = lambda run: families.to_grams(run.moving, run.begin[1])
-    begin = lambda run: families.to_grams(*run.begin)
+    summed = lambda run: overlap_families.to_grams(run.moving, run.begin[1])
+    begin = lambda run: overlap_families.to_grams(*run.begin)
     change = lambda run: jnp.abs(run.moving.N - run.begin[0].N).max()
     return ps.Plan(
         init=init,
-        stages=follow(spec, lambda run, spec: families.velocity(run.moving, run.begin[1], batch_of(run, spec), spec)),
+        stages=follow(
+            spec, lambda run, spec: overlap_families.velocity(run.moving, run.begin[1], batch_of(run, spec), spec)
+        ),
         measure=lambda run: measure_grams(summed(run), begin(run), batch_of(run, spec), spec, N_change=change(run)),
         inspect=lambda run: at_end(summed(run), begin(run)),
         derive=lambda ds: derive(ds, spec),
@@ -77,7 +80,7 @@ def gram(spec: Spec) -> ps.Plan:
     data.check(spec)
     return ps.Plan(
         init=lambda key: gram_start(spec, key),
-        stages=follow(spec, lambda run, spec: grams.velocity(run.moving, batch_of(run, spec), spec)),
+        stages=follow(spec, lambda run, spec: gram_matrices.velocity(run.moving, batch_of(run, spec), spec)),
         measure=lambda run: measure_grams(run.moving, run.begin, batch_of(run, spec), spec),
         inspect=lambda run: at_end(run.moving, run.begin),
         derive=lambda ds: derive(ds, spec),
@@ -89,8 +92,8 @@ def gram(spec: Spec) -> ps.Plan:
 def orthogonal(spec: Spec) -> ps.Plan:
     """Gradient flow from an orthogonal start with distinct words: 149 numbers, whatever the sizes are."""
     return ps.Plan(
-        init=lambda key: Run(sectors.start(spec), None, None),
-        stages=follow(spec, lambda run, spec: sectors.velocity(run.moving, spec), large=False),
+        init=lambda key: Run(symmetric_words.start(spec), None, None),
+        stages=follow(spec, lambda run, spec: symmetric_words.velocity(run.moving, spec), large=False),
         measure=lambda run: measure_sectors(run.moving, spec),
         derive=lambda ds: derive(ds, spec),
         coords=coordinates(7),
@@ -101,8 +104,8 @@ def orthogonal(spec: Spec) -> ps.Plan:
 def population(spec: Spec) -> ps.Plan:
     """Gradient flow of the population loss from an orthogonal start, exactly: words are drawn with replacement."""
     return ps.Plan(
-        init=lambda key: Run(patterns.start(spec), None, None),
-        stages=follow(spec, lambda run, spec: patterns.velocity(run.moving, spec), large=False),
+        init=lambda key: Run(population_flow.start(spec), None, None),
+        stages=follow(spec, lambda run, spec: population_flow.velocity(run.moving, spec), large=False),
         measure=lambda run: measure_population(run.moving, spec),
         derive=lambda ds: derive(ds, spec),
         coords=coordinates(4),

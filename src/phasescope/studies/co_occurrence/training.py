@@ -11,11 +11,13 @@ from jaxtyping import Array
 
 import phasescope as ps
 
-from . import data, descent, grams, model
-from .forces import forces
-from .invariants import invariants, sizes, violation
-from .lanes import steps_one_by_one
+from . import data, model
+from .model import descent
+from .model.forces import forces
+from .model.invariants import invariants, sizes, violation
 from .observables import Observed, at_end, coordinates, derive, measure_grams
+from .one_by_one import steps_one_by_one
+from .reductions import gram_matrices
 from .spec import DRAWN, MOTION, Spec
 
 RECORDS = 240
@@ -45,7 +47,7 @@ def weights(spec: Spec) -> ps.Plan:
         init=init,
         stages=descend(spec, descent.step),
         measure=lambda run: measure_weights(now(run), run, spec),
-        inspect=lambda run: at_end(grams.from_start(now(run)), grams.from_start(run.begin)),
+        inspect=lambda run: at_end(gram_matrices.from_start(now(run)), gram_matrices.from_start(run.begin)),
         derive=lambda ds: derive(ds, spec),
         coords=coordinates(spec.dim),
     )
@@ -57,7 +59,7 @@ def gram_descent(spec: Spec) -> ps.Plan:
     data.check(spec)
     return ps.Plan(
         init=lambda key: gram_start(spec, key),
-        stages=descend(spec, grams.step),
+        stages=descend(spec, gram_matrices.step),
         measure=lambda run: measure_grams(run.moving, run.begin, batch_of(run, spec), spec),
         inspect=lambda run: at_end(run.moving, run.begin),
         derive=lambda ds: derive(ds, spec),
@@ -91,7 +93,7 @@ def gram_start(spec: Spec, key: Array) -> Run:
     """The Gram matrices of that start, whatever the widths are."""
     of_weights, of_words = jr.split(key)
     orthogonal = spec.init == "orthogonal"
-    state = grams.orthogonal_start(spec) if orthogonal else grams.random_start(spec, of_weights)
+    state = gram_matrices.orthogonal_start(spec) if orthogonal else gram_matrices.random_start(spec, of_weights)
     return Run(state, state, random_words(spec, of_words))
 
 
@@ -103,15 +105,15 @@ def batch_of(run: Run, spec: Spec) -> data.Batch:
 
 def measure_weights(now: model.Start, run: Run, spec: Spec) -> Observed:
     """Look at the weights: at their Grams, at what flow conserves, and at what one step of descent would do to that."""
-    state, batch = grams.from_start(now), batch_of(run, spec)
+    state, batch = gram_matrices.from_start(now), batch_of(run, spec)
     more = {"N_change": jnp.abs(now.weights.W @ now.weights.W.T - run.begin.weights.W @ run.begin.weights.W.T).max()}
     if spec.width <= MATRICES_UP_TO:
         more |= _conserved(now, run.begin, state, batch, spec)
-    return measure_grams(state, grams.from_start(run.begin), batch, spec, **more)
+    return measure_grams(state, gram_matrices.from_start(run.begin), batch, spec, **more)
 
 
 def _conserved(
-    now: model.Start, begin: model.Start, state: grams.Grams, batch: data.Batch, spec: Spec
+    now: model.Start, begin: model.Start, state: gram_matrices.Grams, batch: data.Batch, spec: Spec
 ) -> dict[str, Any]:
     weights, a = now
     c, M = forces(state.G, state.S, batch, spec.width)[:2]

@@ -1,14 +1,14 @@
 """Every statement of the paper that can be measured, in the paper's order, and what we found beside it."""
 
-from . import appendix_f, attention, exact, experiment, late, phase_1, phase_2, start
+from . import appendix_f, attention, closed_system, experiment, initialisation, late_time, phase_1, phase_2
 
 claims = (
-    *exact.claims,
-    *start.claims,
+    *closed_system.claims,
+    *initialisation.claims,
     *phase_1.claims,
     *phase_2.claims,
     *appendix_f.claims,
-    *late.claims,
+    *late_time.claims,
     *attention.claims,
     *experiment.claims,
 )

@@ -6,16 +6,14 @@ import numpy as np
 import xarray as xr
 
 import phasescope as ps
-from phasescope import Outcome, beyond, claim, published, theory
 
 from ..closed_forms import late_time
 from ..phases import at_the_end, at_time, first_phase_end, ran_to_the_end, side_by_side, spec_of
-from . import requests as ask
+from . import evidence
 from .phase_2 import later, phase_2_began
-from .requests import figure_1, theory_runs, wide_runs
 
 
-@claim("Equation (5), Lemma F.4", theory(*theory_runs), published(figure_1), id="Eq.5")
+@ps.claim("Equation (5), Lemma F.4", ps.theory(*evidence.theory_runs), ps.published(evidence.figure_1), id="Eq.5")
 def the_read_out_grows_by_the_margins(*runs):
     """The rate of beta = |W^T a|^2 is (2 |a|^2 / n) sum_i g_i y_i F_i at all times, to rounding."""
     ds = side_by_side(runs, "betadot", "betadot_outputs")
@@ -32,11 +30,11 @@ def growth(ds: xr.Dataset) -> xr.DataArray:
     return ds.beta / ds.beta.isel(time=0, drop=True)
 
 
-@claim(
+@ps.claim(
     "Lemma F.10",
-    theory(*theory_runs[2:]),
-    published(figure_1, expect=Outcome.FAILS, because="beta grows 45- to 71-fold"),
-    beyond(*theory_runs[:2], expect=Outcome.FAILS, because=_GROWS),
+    ps.theory(*evidence.theory_runs[2:]),
+    ps.published(evidence.figure_1, expect=ps.Outcome.FAILS, because="beta grows 45- to 71-fold"),
+    ps.beyond(*evidence.theory_runs[:2], expect=ps.Outcome.FAILS, because=_GROWS),
     id="F.10",
 )
 def the_read_out_keeps_its_size(*runs):
@@ -46,7 +44,7 @@ def the_read_out_keeps_its_size(*runs):
     return ps.within(growth(ds), 0.9, 1.5, "beta / beta(0)") & moved & ran_to_the_end(*runs)
 
 
-@claim("Lemma F.10, the law (ours)", theory(*theory_runs[3:]), id="F.10-law")
+@ps.claim("Lemma F.10, the law (ours)", ps.theory(*evidence.theory_runs[3:]), id="F.10-law")
 def the_read_out_grows_like_log_squared(*runs):
     """By kappa t = 1e8, beta / beta(0) - 1 is 0.55 to 0.85 of (m1 / kappa^2) (s_1 + 2 s_2 + s_4) log^2 tau, for m >= 1024."""
     ds, spec = side_by_side(runs, "beta", "kappa"), spec_of(runs[0])
@@ -55,16 +53,18 @@ def the_read_out_grows_like_log_squared(*runs):
     return ps.within(excess / law, 0.55, 0.85, "(beta / beta(0) - 1) / law") & ran_to_the_end(*runs)
 
 
-@claim(
+@ps.claim(
     "Lemma F.12",
-    theory(*wide_runs),
-    published(
-        figure_1,
-        expect=Outcome.FAILS,
+    ps.theory(*evidence.wide_runs),
+    ps.published(
+        evidence.figure_1,
+        expect=ps.Outcome.FAILS,
         because="sigma_0^2 / sigma_1^2 = m / d = 2: the part starts twice as large as the other",
     ),
-    beyond(
-        *theory_runs[:4], expect=Outcome.FAILS, because="it grows to 0.76 of the other part at m = 128, to 0.11 at 1024"
+    ps.beyond(
+        *evidence.theory_runs[:4],
+        expect=ps.Outcome.FAILS,
+        because="it grows to 0.76 of the other part at m = 128, to 0.11 at 1024",
     ),
     id="F.12",
 )
@@ -76,11 +76,11 @@ def the_value_matrix_learns_little(*runs):
     return small & ps.positive(grown, "growth since T_1") & phase_2_began(ds, *runs)
 
 
-@claim(
+@ps.claim(
     "Lemmas F.14 and F.15",
-    theory(
-        *wide_runs,
-        expect=Outcome.FAILS,
+    ps.theory(
+        *evidence.wide_runs,
+        expect=ps.Outcome.FAILS,
         because="it grows like (6 (L - 2) s_2 / n) log tau, 2/3 of the margin at n = 48: bounded only if n >> 6 (L - 2) s_2",
     ),
     id="F.14",
@@ -93,7 +93,7 @@ def irrelevant_words_contribute_little(*runs):
     return ps.within(ratio, 0.5, 2.0, "contribution / that at T_1", where=later(ds)) & phase_2_began(ds, *runs)
 
 
-@claim("Lemmas F.14 and F.15, the law (ours)", theory(*wide_runs), id="F.14-law")
+@ps.claim("Lemmas F.14 and F.15, the law (ours)", ps.theory(*evidence.wide_runs), id="F.14-law")
 def irrelevant_words_carry_their_share(*runs):
     """What irrelevant words add to an output grows like (6 (L - 2) s_2 / n) log tau where one target word is present (0.67
     of the margin) and like (2 (L - 3) s_1 / n) log tau where both are (0.16): over the last four decades, within 6%."""
@@ -104,7 +104,12 @@ def irrelevant_words_carry_their_share(*runs):
     return ps.within(ratio, 0.94, 1.06, "growth per log time / law") & ran_to_the_end(*runs)
 
 
-@claim("Corollary F.17", theory(*theory_runs), published(figure_1, ask.figure_1_literal), id="F.17")
+@ps.claim(
+    "Corollary F.17",
+    ps.theory(*evidence.theory_runs),
+    ps.published(evidence.figure_1, evidence.figure_1_literal),
+    id="F.17",
+)
 def attention_weights_hardly_move(*runs):
     """No attention weight ever moves by more than 0.1 / L^2 from its start. It holds, vacuously: 2e-3 in the paper's
     experiment and 1e-5 and less in the theorems' regime."""
@@ -116,7 +121,7 @@ def attention_weights_hardly_move(*runs):
     )  # fmt: skip
 
 
-@claim("Lemma F.19", theory(*theory_runs), id="F.19")
+@ps.claim("Lemma F.19", ps.theory(*evidence.theory_runs), id="F.19")
 def keys_and_queries_hardly_move(*runs):
     """By kappa t = 1e8 the largest change of K and of Q falls like m^-2 up to logarithms: exponents from -2.1 to -1.5."""
     ds = side_by_side(runs, "K_change", "Q_change")

@@ -6,13 +6,11 @@ import numpy as np
 import xarray as xr
 
 import phasescope as ps
-from phasescope import Outcome, beyond, claim, published, theory
 
 from ..closed_forms import late_time
 from ..phases import SCORES, at_the_end, frozen, ran_to_the_end, side_by_side, signed, spec_of, trained
-from . import requests as ask
-from .late import cases
-from .requests import figure_1, large_start, many, theory_runs
+from . import evidence
+from .late_time import cases
 
 
 def scale_of_scores(ds: xr.Dataset, runs) -> xr.DataArray:
@@ -22,7 +20,12 @@ def scale_of_scores(ds: xr.Dataset, runs) -> xr.DataArray:
     return xr.DataArray(omega, {"width": ds.width}, ["width"])
 
 
-@claim("Theorem 3.3 (2), Lemma F.16, signs", theory(*theory_runs), published(figure_1), id="T3.3-ii-signs")
+@ps.claim(
+    "Theorem 3.3 (2), Lemma F.16, signs",
+    ps.theory(*evidence.theory_runs),
+    ps.published(evidence.figure_1),
+    id="T3.3-ii-signs",
+)
 def attention_has_learned_four_coefficients(*runs):
     """At the end C_12, C_21 > 0 > C_31, C_32, each more than 1.5 times any coefficient of a pair with an irrelevant word."""
     ds = side_by_side(runs, "C", "C_random")
@@ -31,7 +34,7 @@ def attention_has_learned_four_coefficients(*runs):
     return ps.at_least(ratio, 1.5, "signed C / largest with an irrelevant word") & ran_to_the_end(*runs)
 
 
-@claim("Theorem 3.3 (2), Lemma F.16, ratio", theory(*theory_runs), id="T3.3-ii-ratio")
+@ps.claim("Theorem 3.3 (2), Lemma F.16, ratio", ps.theory(*evidence.theory_runs), id="T3.3-ii-ratio")
 def the_common_word_is_shunned_as_much_as_targets_attract(*runs):
     """(|C_31| + |C_32|) / (C_12 + C_21), each a mean over seeds, is between 0.8 and 1 at n = 48 and every width; the hard-margin
     solution gives 0.957 in the limit."""
@@ -41,7 +44,7 @@ def the_common_word_is_shunned_as_much_as_targets_attract(*runs):
     return ps.within(ratio, 0.8, 1.0, "ratio") & ps.positive(of(1, 2) + of(2, 1), "C_12 + C_21") & ran_to_the_end(*runs)
 
 
-@claim("Theorem 3.3 (2), order", theory(*theory_runs[3:]), id="T3.3-ii-order")
+@ps.claim("Theorem 3.3 (2), order", ps.theory(*evidence.theory_runs[3:]), id="T3.3-ii-order")
 def scores_grow_like_log_squared(*runs):
     """C_12 = Theta(omega log^2 tau) with one constant for m >= 1024, 2.2 to 2.8: the theorem omits the log^2, which is 339."""
     ds = side_by_side(runs, "C")
@@ -50,11 +53,11 @@ def scores_grow_like_log_squared(*runs):
     return ps.within(at_the_end(mean) / order, 2.2, 2.8, "(C_12 + C_21) / 2 omega log^2 tau") & ran_to_the_end(*runs)
 
 
-@claim(
+@ps.claim(
     "Theorem 3.3 (2), scaling in m",
-    theory(
-        *theory_runs,
-        expect=Outcome.FAILS,
+    ps.theory(
+        *evidence.theory_runs,
+        expect=ps.Outcome.FAILS,
         because="the growth of beta slows small widths: the exponent is -0.9 on the first octave and -1.45 on the last",
     ),
     id="T3.3-ii-m",
@@ -68,7 +71,7 @@ def learned_scores_fall_like_m_to_minus_three_halves(*runs):
     return ps.within(octaves, -1.6, -1.4, "exponent of C_12") & ran_to_the_end(*runs)
 
 
-@claim("Theorem 3.3 (2), irrelevant words", theory(*theory_runs), id="T3.3-ii-random")
+@ps.claim("Theorem 3.3 (2), irrelevant words", ps.theory(*evidence.theory_runs), id="T3.3-ii-random")
 def irrelevant_words_hardly_enter_the_attention(*runs):
     """The largest coefficient of a pair with an irrelevant word is below 0.3 of C_12 at m = 128 and falls with m."""
     ds = side_by_side(runs, "C", "C_random")
@@ -76,7 +79,7 @@ def irrelevant_words_hardly_enter_the_attention(*runs):
     return ps.within(share, 0.1, 0.3, "share") & ps.decreasing(share, "share", "width") & ran_to_the_end(*runs)
 
 
-@claim("Theorem 3.3 (2), what it is silent about (ours)", beyond(many), id="T3.3-ii-silent")
+@ps.claim("Theorem 3.3 (2), what it is silent about (ours)", ps.beyond(evidence.many), id="T3.3-ii-silent")
 def the_common_word_attends_to_itself(run):
     """For many samples C_12 : C_11 : C_31 : C_13 : C_33 = 14 - 7/L : 4 - 12/L : -(6 + 12/L) : 4 - 12/L : 9 - 17/L, within 3% of
     C_12 at kappa t = 1e8: C_33, which the theorem leaves out, is 0.44 of C_12 at L = 5."""
@@ -90,7 +93,7 @@ def the_common_word_attends_to_itself(run):
     )
 
 
-@claim("C_33 at finite n (ours)", beyond(*ask.coefficient_runs), id="T3.3-ii-n")
+@ps.claim("C_33 at finite n (ours)", ps.beyond(*evidence.coefficient_runs), id="T3.3-ii-n")
 def the_sign_of_C33_depends_on_the_number_of_samples(*runs):
     """At L = 5, kappa t = 1e8, C_33 / C_12 is -0.30, 0.077 and 0.190 at n = 24, 60 and 90, and |C_31| / C_12 is 1.135, 0.859 and
     0.796, within 0.002: C_33 changes sign near n = 47."""
@@ -105,10 +108,14 @@ def the_sign_of_C33_depends_on_the_number_of_samples(*runs):
     )  # fmt: skip
 
 
-@claim(
+@ps.claim(
     "Section 3: attention and MLP jointly enlarge the margin",
-    theory(*large_start, expect=Outcome.FAILS, because="frozen attention ends with the same loss to 0.05%"),
-    published(figure_1, expect=Outcome.FAILS, because="frozen attention ends with a loss only 0.7 to 1.1% higher"),
+    ps.theory(
+        *evidence.large_start, expect=ps.Outcome.FAILS, because="frozen attention ends with the same loss to 0.05%"
+    ),
+    ps.published(
+        evidence.figure_1, expect=ps.Outcome.FAILS, because="frozen attention ends with a loss only 0.7 to 1.1% higher"
+    ),
     id="X3",
 )
 def attention_matters_to_the_loss(*runs):
@@ -117,7 +124,12 @@ def attention_matters_to_the_loss(*runs):
     return ps.at_least(ratio, 1.1, "loss with frozen attention / loss") & ran_to_the_end(*runs)
 
 
-@claim("Irrelevance of attention (ours)", theory(*large_start), published(figure_1), id="X3-irrelevant")
+@ps.claim(
+    "Irrelevance of attention (ours)",
+    ps.theory(*evidence.large_start),
+    ps.published(evidence.figure_1),
+    id="X3-irrelevant",
+)
 def attention_is_irrelevant_to_the_loss(*runs):
     """Frozen attention ends with a loss higher by less than 2%, and higher it is: 1.007 to 1.011 in the experiment, 1.0005
     and less in the theorems' regime at zeta = 1."""
@@ -126,7 +138,7 @@ def attention_is_irrelevant_to_the_loss(*runs):
     return higher & ps.at_most(ratio - 1, 0.02, "loss with frozen attention / loss - 1") & ran_to_the_end(*runs)
 
 
-@claim("Where attention matters (ours)", beyond(ask.relevance), id="X3-where")
+@ps.claim("Where attention matters (ours)", ps.beyond(evidence.relevance), id="X3-where")
 def attention_matters_for_small_outputs(runs):
     """With smaller output weights the attention has time to move: at n = 60 and kappa t = 1e6, frozen attention ends with 1.002,
     1.07, 3.7, 10.7 and 10.1 times the loss for |a|^2 = 256, 1, 1/256, 1e-4, 1e-6, within 3%. From 1e-4 on S_31 is positive,

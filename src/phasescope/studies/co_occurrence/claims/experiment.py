@@ -6,9 +6,7 @@ import numpy as np
 import xarray as xr
 
 import phasescope as ps
-from phasescope import Outcome, beyond, claim, published
 
-from ..enumeration import population_loss
 from ..phases import (
     SCORES,
     after,
@@ -21,8 +19,8 @@ from ..phases import (
     spec_of,
     trained,
 )
-from . import requests as ask
-from .requests import figure_1, figure_1_literal
+from ..population_loss import population_loss
+from . import evidence
 
 _LITERAL = (
     "with a_j = +-1 outputs start at size 3, phase 1 ends by epoch 60, and scores move by a tenth of their spread"
@@ -34,8 +32,11 @@ def epochs(ds: xr.Dataset, tau: xr.DataArray) -> xr.DataArray:
     return tau / ds.kappa.isel(time=0, drop=True) / spec_of(ds).eta
 
 
-@claim(
-    "Figure 1 (a)", published(figure_1), beyond(figure_1_literal, expect=Outcome.FAILS, because=_LITERAL), id="Fig1a"
+@ps.claim(
+    "Figure 1 (a)",
+    ps.published(evidence.figure_1),
+    ps.beyond(evidence.figure_1_literal, expect=ps.Outcome.FAILS, because=_LITERAL),
+    id="Fig1a",
 )
 def scores_are_flat_then_split(run):
     """The scores C_12, C_21, C_31, C_32 have made less than 15% of their way at T_1; after it the first two rise and the others
@@ -51,8 +52,11 @@ def scores_are_flat_then_split(run):
     )  # fmt: skip
 
 
-@claim(
-    "Figure 1 (b)", published(figure_1), beyond(figure_1_literal, expect=Outcome.FAILS, because=_LITERAL), id="Fig1b"
+@ps.claim(
+    "Figure 1 (b)",
+    ps.published(evidence.figure_1),
+    ps.beyond(evidence.figure_1_literal, expect=ps.Outcome.FAILS, because=_LITERAL),
+    id="Fig1b",
 )
 def losses_of_one_target_rise_and_fall(run):
     """The loss of samples with both target words falls all the time; that of samples with one first rises by more than 0.01,
@@ -69,7 +73,7 @@ def losses_of_one_target_rise_and_fall(run):
     )  # fmt: skip
 
 
-@claim("Figure 1, literal reading (ours)", beyond(figure_1_literal), id="Fig1-literal")
+@ps.claim("Figure 1, literal reading (ours)", ps.beyond(evidence.figure_1_literal), id="Fig1-literal")
 def output_weights_of_one_hide_the_first_phase(run):
     """With a_j = +-1 outputs start at size 2 to 6, phase 1 is over within 100 of 30000 epochs, and the scores move by less than
     a quarter of their initial spread of 0.13."""
@@ -82,11 +86,11 @@ def output_weights_of_one_hide_the_first_phase(run):
     )  # fmt: skip
 
 
-@claim(
+@ps.claim(
     "Gradient descent against gradient flow (ours)",
-    published(ask.descent, figure_1),
-    beyond(
-        ask.descent_literal, figure_1_literal, expect=Outcome.FAILS,
+    ps.published(evidence.descent, evidence.figure_1),
+    ps.beyond(
+        evidence.descent_literal, evidence.figure_1_literal, expect=ps.Outcome.FAILS,
         because="eta kappa = 2.6 at the start: the first steps of descent are far too large for a flow",
     ),
     id="Fig1-flow",
@@ -103,13 +107,13 @@ def descent_follows_the_flow(descent, flow):
     )  # fmt: skip
 
 
-@claim("Test loss of the experiment (ours)", published(figure_1), id="Fig1-test")
+@ps.claim("Test loss of the experiment (ours)", ps.published(evidence.figure_1), id="Fig1-test")
 def the_experiment_generalises_badly(run):
     """The exact population loss after the experiment is 0.05 to 0.12 where the training loss is 0.001; with frozen attention it
     is at most 2% higher: by enumeration of all samples, for two seeds."""
     spec, training = spec_of(run), at_the_end(trained(run).loss).sel(seed=[0, 5])
     low = ps.within(training, 8e-4, 1.2e-3, "training loss") & ran_to_the_end(run)
-    if low.outcome is not Outcome.HOLDS:
+    if low.outcome is not ps.Outcome.HOLDS:
         return low
     ends = [part.isel(stage_end=-1).sel(seed=seed) for part in (trained(run), frozen(run)) for seed in (0, 5)]
     found = [population_loss(end.G_all.values, end.S_all.values, spec.width, spec.length, spec.dim) for end in ends]
@@ -118,7 +122,9 @@ def the_experiment_generalises_badly(run):
     return low & ps.within(fresh, 0.05, 0.12, "population loss") & ratio
 
 
-@claim("Distinct words at the sizes of the experiment (ours)", beyond(ask.figure_1_distinct), id="Fig1-distinct")
+@ps.claim(
+    "Distinct words at the sizes of the experiment (ours)", ps.beyond(evidence.figure_1_distinct), id="Fig1-distinct"
+)
 def distinct_words_restore_the_ratios(run):
     """With every irrelevant word in one place only, the forces' ratio -c_3 / max(c_1, c_2) is 1.25 to 1.75 in phase 2, and the
     imbalance of the two types with one target word ends below 1%."""

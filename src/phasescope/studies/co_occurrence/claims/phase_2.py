@@ -5,7 +5,6 @@ from __future__ import annotations
 import xarray as xr
 
 import phasescope as ps
-from phasescope import Outcome, beyond, claim, published, theory
 
 from ..phases import (
     OVERLAPS,
@@ -17,8 +16,7 @@ from ..phases import (
     side_by_side,
     signed,
 )
-from . import requests as ask
-from .requests import figure_1, theory_runs
+from . import evidence
 
 FEW = "n = 12 is below 3 (L + 1) = 18: samples are told apart by their own irrelevant words"
 
@@ -34,11 +32,11 @@ def phase_2_began(ds: xr.Dataset, *runs: xr.Dataset) -> ps.Verdict:
     return ps.positive(first_phase_end(ds), "kappa T_1") & ran_to_the_end(*runs)
 
 
-@claim(
+@ps.claim(
     "Theorem 3.2 (1), Lemma 4.7",
-    theory(*theory_runs),
-    published(figure_1),
-    beyond(*ask.large_start),
+    ps.theory(*evidence.theory_runs),
+    ps.published(evidence.figure_1),
+    ps.beyond(*evidence.large_start),
     id="T3.2-i",
 )
 def attention_moves_as_predicted(*runs):
@@ -47,7 +45,9 @@ def attention_moves_as_predicted(*runs):
     return ps.positive(signed(ds.Sdot, SCORES), "signed rate of a score", where=later(ds)) & phase_2_began(ds, *runs)
 
 
-@claim("Theorem 3.2 (2), Corollary 4.6", theory(*theory_runs), published(figure_1), id="T3.2-ii")
+@ps.claim(
+    "Theorem 3.2 (2), Corollary 4.6", ps.theory(*evidence.theory_runs), ps.published(evidence.figure_1), id="T3.2-ii"
+)
 def value_overlaps_move_as_predicted(*runs):
     """At all times after T_1 the overlap A_12 of the targets' values rises (as do A_11, A_22), A_13 and A_23 fall."""
     ds = side_by_side(runs, "Adot")
@@ -55,7 +55,7 @@ def value_overlaps_move_as_predicted(*runs):
     return ps.positive(rates, "signed rate of A", where=later(ds)) & phase_2_began(ds, *runs)
 
 
-@claim("Theorem 3.2 (3), and (4), first part", theory(*theory_runs), id="T3.2-iii")
+@ps.claim("Theorem 3.2 (3), and (4), first part", ps.theory(*evidence.theory_runs), id="T3.2-iii")
 def values_stay_large(*runs):
     """Once all margins exceed 0.1, G(mu_1), G(mu_2), -G(mu_3) and G(mu_1) + G(mu_2) + G(mu_3) stay above 0.8."""
     ds = side_by_side(runs, "G")
@@ -69,11 +69,11 @@ def one_target(ds: xr.Dataset) -> xr.DataArray:
     return ds.G.sel(word=[1, 2]) + ds.G.sel(word=3, drop=True)
 
 
-@claim(
+@ps.claim(
     "Theorem 3.2 (4), second part",
-    theory(
-        *theory_runs,
-        expect=Outcome.FAILS,
+    ps.theory(
+        *evidence.theory_runs,
+        expect=ps.Outcome.FAILS,
         because="samples with one target word are first right by their irrelevant words: G_1 + G_3 is about +0.1 there, "
         "and negative only from kappa t = 15 to 20 on",
     ),
@@ -85,7 +85,7 @@ def one_target_word_is_not_enough(*runs):
     return ps.negative(one_target(ds), "G_1 + G_3", where=later(ds, 0.1)) & phase_2_began(ds, *runs)
 
 
-@claim("Theorem 3.2 (4), second part, later (ours)", theory(*theory_runs), id="T3.2-iv-late")
+@ps.claim("Theorem 3.2 (4), second part, later (ours)", ps.theory(*evidence.theory_runs), id="T3.2-iv-late")
 def one_target_word_is_not_enough_later(*runs):
     """G(mu_1) + G(mu_3) and G(mu_2) + G(mu_3) are negative from kappa t = 30 on, and below -0.5 from 100 on."""
     ds = side_by_side(runs, "G")
@@ -99,13 +99,15 @@ def falling_loss(ds: xr.Dataset) -> ps.Verdict:
     return ps.negative(ds.loss.diff("time"), "change of the loss", where=later(ds).isel(time=slice(1, None)))
 
 
-@claim(
+@ps.claim(
     "Lemma 4.4 (F.5)",
-    theory(*theory_runs),
-    published(
-        figure_1, expect=Outcome.FAILS, because="above 0.1 in some seeds: irrelevant words are shared by samples"
+    ps.theory(*evidence.theory_runs),
+    ps.published(
+        evidence.figure_1,
+        expect=ps.Outcome.FAILS,
+        because="above 0.1 in some seeds: irrelevant words are shared by samples",
     ),
-    beyond(ask.few_large_start, expect=Outcome.FAILS, because=FEW),
+    ps.beyond(evidence.few_large_start, expect=ps.Outcome.FAILS, because=FEW),
     id="L4.4",
 )
 def one_target_types_are_balanced(*runs):
@@ -115,11 +117,13 @@ def one_target_types_are_balanced(*runs):
     return balanced & falling_loss(ds) & phase_2_began(ds, *runs)
 
 
-@claim(
+@ps.claim(
     "Lemma 4.4, in the limit (ours)",
-    theory(*theory_runs),
-    published(
-        figure_1, expect=Outcome.FAILS, because="a residual of up to 0.13 stays: irrelevant words are shared by samples"
+    ps.theory(*evidence.theory_runs),
+    ps.published(
+        evidence.figure_1,
+        expect=ps.Outcome.FAILS,
+        because="a residual of up to 0.13 stays: irrelevant words are shared by samples",
     ),
     id="L4.4-end",
 )
@@ -130,15 +134,15 @@ def the_imbalance_vanishes(*runs):
     return end & falling_loss(ds) & phase_2_began(ds, *runs)
 
 
-@claim(
+@ps.claim(
     "Lemma 4.5 (F.6)",
-    theory(*theory_runs),
-    published(
-        figure_1,
-        expect=Outcome.FAILS,
+    ps.theory(*evidence.theory_runs),
+    ps.published(
+        evidence.figure_1,
+        expect=ps.Outcome.FAILS,
         because="R is between 0.98 and 1.17 in the paper's own experiment, below 1 in some seeds",
     ),
-    beyond(ask.few_large_start, expect=Outcome.FAILS, because=FEW),
+    ps.beyond(evidence.few_large_start, expect=ps.Outcome.FAILS, because=FEW),
     id="L4.5",
 )
 def gradients_keep_their_ratios(*runs):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from phasescope.figures.style import PALETTE
+import phasescope as ps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = PALETTE
+BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = ps.PALETTE
 PHASES = (ORANGE, SKY)
 
 DATA = {"lw": 2.6, "alpha": 0.6, "solid_capstyle": "round"}

@@ -9,7 +9,7 @@ import xarray as xr
 
 import phasescope as ps
 
-from ..claims import requests as ask
+from ..claims import evidence
 from ..phases import first_phase_end, spec_of, trained
 from . import panels
 from .panels import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILION
@@ -31,7 +31,7 @@ TYPES = {
 }
 
 
-@ps.figure("Figure 1", ask.descent, ask.figure_1, panels=(1, 3), size=(8.4, 2.9))
+@ps.figure("Figure 1", evidence.descent, evidence.figure_1, panels=(1, 3), size=(8.4, 2.9))
 def figure_1(descent, flow, axes):
     """The paper's experiment with a_j = +-1/sqrt(m1) and the usual uniform start of linear layers, which gives the picture that
     the paper describes; descent (curves) and gradient flow (dashed), first seed. (a) Scores of key i for query j: they make less
@@ -41,7 +41,7 @@ def figure_1(descent, flow, axes):
     draw_experiment(descent, flow, axes, legend=(0.02, 0.66))
 
 
-@ps.figure("Figure 1, literally", ask.descent_literal, ask.figure_1_literal, panels=(1, 3), size=(8.4, 2.9))
+@ps.figure("Figure 1, literally", evidence.descent_literal, evidence.figure_1_literal, panels=(1, 3), size=(8.4, 2.9))
 def figure_1_literal(descent, flow, axes):
     """The same with a_j = +-1 as the text has it. Outputs start at size 3, phase 1 is over by epoch 30 or so, 0.1% of a linear
     axis, and eta kappa = 2.6, so that the first steps of descent are no flow. (a) The scores move by 0.01 at most, a tenth of
@@ -64,7 +64,7 @@ def draw_experiment(descent: xr.Dataset, flow: xr.Dataset, axes: Any, legend: tu
     scores.set(ylabel=r"score $S_{ij} = \mu_i^\top W_K^\top W_Q\,\mu_j$")
     losses[1].set(yscale="log")
     for panel in axes:
-        panel.set(xscale="log", xlabel="epoch", xlim=(1, ask.EPOCHS))
+        panel.set(xscale="log", xlabel="epoch", xlim=(1, evidence.EPOCHS))
         panels.shade_phases(panel, border)
     scores.plot([], [], label="gradient flow", **panels.THEORY)
     scores.legend(**panels.LEGEND, loc=legend)

@@ -6,7 +6,7 @@ import numpy as np
 
 import phasescope as ps
 
-from ..claims import requests as ask
+from ..claims import evidence
 from ..closed_forms import first_phase, frozen_kernel, late_time, threshold
 from ..phases import first_phase_end, frozen, spec_of, trained
 from . import panels
@@ -15,13 +15,13 @@ from .panels import BLUE, GREEN, PURPLE, SKY, VERMILION
 WIDTHS = {128: SKY, 512: GREEN, 2048: BLUE, 4096: PURPLE}
 
 
-@ps.figure("Theorem 3.1", *ask.theory_runs, panels=(1, 2), size=(7.6, 3.0))
-def universal_first_phase(*evidence):
+@ps.figure("Theorem 3.1", *evidence.theory_runs, panels=(1, 2), size=(7.6, 3.0))
+def universal_first_phase(*given):
     """Phase 1 in natural time tau = kappa t, n = 48, L = 4. (a) Values of the words (means over 3 seeds, four widths) lie on the
     solution of five equations with frozen uniform attention (dashed), in which nothing is left to choose. (b) The end of phase
     1: every run has kappa T_1 between 9.5 and 14 (the five equations: 7.7, delayed by the random start), so that T_1 falls like
     1/m over m = 128 to 4096."""
-    *runs, axes = evidence
+    *runs, axes = given
     values, times = axes
     spec = spec_of(runs[0])
     marks = first_phase(spec.samples, spec.length)
@@ -60,7 +60,7 @@ def universal_first_phase(*evidence):
     panels.letter(axes)
 
 
-@ps.figure("Theorem 3.3: the late laws (ours)", ask.theory_runs[-1], ask.many, panels=(1, 3), size=(8.2, 2.8))
+@ps.figure("Theorem 3.3: the late laws (ours)", evidence.theory_runs[-1], evidence.many, panels=(1, 3), size=(8.2, 2.8))
 def late_laws(wide, many, axes):
     """Late time at n = 48, L = 4, m = 4096 (3 seeds) and for n = 10^7, L = 5 in the lazy limit; dashed: hard-margin solution. (a)
     kappa t times the loss tends to 9.19 and to 17. (b) The ratio R of the rates of the common word and the targets tends to
@@ -92,16 +92,16 @@ def late_laws(wide, many, axes):
 
 
 SAMPLES = {5: (6, 12, 18, 24, 36, 60, 120), 20: (24, 42, 60, 66, 90, 150, 300)}
-_threshold = tuple(ask.lazy(n, L, ask.TO_S_80) for L, counts in SAMPLES.items() for n in counts)
+_threshold = tuple(evidence.lazy(n, L, evidence.TO_S_80) for L, counts in SAMPLES.items() for n in counts)
 
 
 @ps.figure("Sample-size threshold (ours)", *_threshold, panels=(1, 2), size=(7.6, 3.0))
-def sample_threshold(*evidence):
+def sample_threshold(*given):
     """A lazy network is right about new samples with one target word if and only if it has seen more than 3 (L + 1) samples.
     (a) Output on such samples (they are negatives) over log time, L = 5: for n = 12 it rises for ever, for n = 18 = 3 (L + 1)
     it stops, for n = 24 it falls; dashed: the slope of the hard-margin solution. (b) That slope over n / 3 (L + 1): runs
     (markers) to s = 80 on the closed form (lines), L = 5 and 20."""
-    *runs, axes = evidence
+    *runs, axes = given
     output, slope = axes
     colors = {12: VERMILION, 18: GREEN, 24: BLUE, 60: PURPLE}
     for run in runs:
@@ -136,7 +136,7 @@ def sample_threshold(*evidence):
     panels.letter(axes)
 
 
-@ps.figure("Where attention matters (ours)", ask.relevance, panels=(1, 2), size=(7.6, 3.0))
+@ps.figure("Where attention matters (ours)", evidence.relevance, panels=(1, 2), size=(7.6, 3.0))
 def where_attention_matters(runs, axes):
     """The sizes of the experiment (n = 60, orthogonal start) with ever smaller output weights, at kappa t = 10^6, over chi =
     sigma_0^2 / (L kappa), the speed of the scores in natural time. (a) Loss with frozen attention over loss: 1.002 for |a|^2 =

@@ -17,10 +17,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .data import Batch
-from .forces import forces
-from .model import BLOCK, Start, attention_rows, mlp_block, signs
-from .spec import Spec
+from ..data import Batch
+from ..model.forces import forces
+from ..model.network import BLOCK, Start, attention_rows, mlp_block, signs
+from ..spec import Spec
 
 
 class Grams(NamedTuple):

@@ -9,18 +9,17 @@ import numpy as np
 import xarray as xr
 
 import phasescope as ps
-from phasescope import beyond, claim, published, theory
 
-from .. import data, families, model
+from .. import data, model
 from ..closed_forms import first_phase
 from ..phases import at_the_end, first_phase_end, ran_to_the_end, side_by_side, spec_of, turning_time
+from ..reductions import overlap_families
 from ..spec import presets
 from ..theory import gram, orthogonal, six_families, weight_flow
 from ..training import gram_descent, weights
-from . import requests as ask
-from .requests import theory_runs
+from . import evidence
 
-SMALL = {"preset": "tiny", "clock": "natural", "horizon": 1e4, "at": [0.0, *ask.log_times(0.1, 1e4, 5)]}
+SMALL = {"preset": "tiny", "clock": "natural", "horizon": 1e4, "at": [0.0, *evidence.log_times(0.1, 1e4, 5)]}
 
 
 def same_motion(run: xr.Dataset, other: xr.Dataset, atol: float) -> ps.Verdict:
@@ -35,9 +34,9 @@ def learning(run: xr.Dataset) -> ps.Verdict:
     return ps.decreasing(run.loss, "loss") & moved
 
 
-@claim(
+@ps.claim(
     "Appendix C",
-    theory(ps.runs(weight_flow, **SMALL), ps.runs(six_families, **SMALL)),
+    ps.theory(ps.runs(weight_flow, **SMALL), ps.runs(six_families, **SMALL)),
     id="App.C",
 )
 def six_families_close(weights, families):
@@ -53,9 +52,9 @@ def closed_system_errors(words: str) -> xr.Dataset:
     def both(key):
         batch, begin = data.training_set(spec, key), model.start(spec, key)
         downhill = jax.tree.map(jnp.negative, jax.grad(model.loss)(begin.weights, begin.a, batch))
-        overlaps = lambda w: families.from_start(model.Start(w, begin.a))
+        overlaps = lambda w: overlap_families.from_start(model.Start(w, begin.a))
         state, expected = jax.jvp(overlaps, (begin.weights,), (downhill,))
-        return families.velocity(state, begin.a, batch, spec), expected
+        return overlap_families.velocity(state, begin.a, batch, spec), expected
 
     with jax.enable_x64(True):
         found, expected = jax.device_get(both(jr.key(0)))
@@ -64,10 +63,10 @@ def closed_system_errors(words: str) -> xr.Dataset:
     return xr.Dataset({"error": ("family", error), "size": ("family", size)}, {"family": list("UNASQK")})
 
 
-@claim(
+@ps.claim(
     "Lemmas C.1 to C.4",
-    theory(ps.tables(closed_system_errors, words="distinct")),
-    beyond(ps.tables(closed_system_errors, words="shared")),
+    ps.theory(ps.tables(closed_system_errors, words="distinct")),
+    ps.beyond(ps.tables(closed_system_errors, words="shared")),
     id="C.1",
 )
 def the_closed_system_is_the_gradient(ds):
@@ -75,9 +74,9 @@ def the_closed_system_is_the_gradient(ds):
     return ps.at_most(abs(ds.error), 1e-12, "relative error of a family") & ps.positive(ds["size"], "size of the rates")
 
 
-@claim(
+@ps.claim(
     "Reduction R2 (ours)",
-    theory(ps.runs(weight_flow, **SMALL), ps.runs(gram, **SMALL)),
+    ps.theory(ps.runs(weight_flow, **SMALL), ps.runs(gram, **SMALL)),
     id="R2",
 )
 def words_alone_close(weights, grams):
@@ -88,9 +87,9 @@ def words_alone_close(weights, grams):
 _descent = {"preset": "tiny", "steps": 2000, "at": [round(0.01 * k, 2) for k in range(0, 2001, 100)]}
 
 
-@claim(
+@ps.claim(
     "Reductions R1 and R2 for descent (ours)",
-    theory(ps.runs(weights, **_descent), ps.runs(gram_descent, **_descent)),
+    ps.theory(ps.runs(weights, **_descent), ps.runs(gram_descent, **_descent)),
     id="R2-descent",
 )
 def descent_closes_too(weights, grams):
@@ -107,9 +106,9 @@ _symmetric = {
 }  # fmt: skip
 
 
-@claim(
+@ps.claim(
     "Reduction R3 (ours)",
-    theory(ps.runs(gram, init="orthogonal", **_symmetric), ps.runs(orthogonal, **_symmetric)),
+    ps.theory(ps.runs(gram, init="orthogonal", **_symmetric), ps.runs(orthogonal, **_symmetric)),
     id="R3",
 )
 def symmetric_words_close(grams, sectors):
@@ -121,7 +120,7 @@ def symmetric_words_close(grams, sectors):
     return ps.all_of(found) & special & learning(grams) & ran_to_the_end(grams, sectors)
 
 
-@claim("Conserved quantities (ours)", theory(ps.runs(weight_flow, **SMALL)), id="conserved")
+@ps.claim("Conserved quantities (ours)", ps.theory(ps.runs(weight_flow, **SMALL)), id="conserved")
 def flow_conserves_three_matrices(run):
     """W_Q W_Q^T - W_K W_K^T, W_V W_V^T - W^T W and (I - a a^T / |a|^2) W move by less than 1e-11 up to kappa t = 1e4."""
     moved = ps.at_least(at_the_end(run.A_change), 0.1, "change of A") & ps.at_least(
@@ -130,7 +129,7 @@ def flow_conserves_three_matrices(run):
     return ps.at_most(abs(run.drift), 1e-11, "drift") & moved & ran_to_the_end(run)
 
 
-@claim("Casimirs (ours)", theory(*theory_runs), published(ask.figure_1), id="casimirs")
+@ps.claim("Casimirs (ours)", ps.theory(*evidence.theory_runs), ps.published(evidence.figure_1), id="casimirs")
 def flow_conserves_four_traces(*runs):
     """tr A - beta / |a|^2, tr Q - tr K and the traces of their squares stay what they were, to 1e-11 of their largest part."""
     ds = side_by_side(runs, "casimir", "A_change", "beta")
@@ -141,7 +140,7 @@ def flow_conserves_four_traces(*runs):
     return ps.at_most(drift, 1e-11, "relative drift of a Casimir") & moved & ran_to_the_end(*runs)
 
 
-@claim("Conserved quantities under descent (ours)", theory(ps.runs(weights, **_descent)), id="violation")
+@ps.claim("Conserved quantities under descent (ours)", ps.theory(ps.runs(weights, **_descent)), id="violation")
 def descent_breaks_them_exactly_so(run):
     """A step of descent changes the first conserved matrix by eta^2 (W_K M M^T W_K^T - W_Q M^T M W_Q^T), the second by eta^2
     (|c|^2 b b^T - |a|^2 r r^T) with r = W_V c, and the third not at all: to 1e-9 of the changes, or to rounding."""
@@ -153,7 +152,7 @@ def descent_breaks_them_exactly_so(run):
     )  # fmt: skip
 
 
-@claim("Phase 1 of a lazy network (ours)", theory(ask.many, ask.sixty), id="R4")
+@ps.claim("Phase 1 of a lazy network (ours)", ps.theory(evidence.many, evidence.sixty), id="R4")
 def the_first_phase_is_universal(*runs):
     """With m = 10^6 the landmarks of phase 1 are those of five numbers with frozen uniform attention: kappa T_0.5 = 3.565 and
     kappa T_1 = 12.979 for n to infinity, 3.846 and 6.902 at n = 60, L = 5; within 0.5%."""

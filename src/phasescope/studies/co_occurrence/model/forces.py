@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from .data import Batch
+from ..data import Batch
 
 INSIDE: Any = "promise_in_bounds"  # words are numbers below the size of the vocabulary
 

@@ -9,9 +9,10 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import Array, Float
 
-from ...errors import SpecError
-from .data import Batch
-from .spec import Spec
+import phasescope as ps
+
+from ..data import Batch
+from ..spec import Spec
 
 BLOCK = 64  # rows that are drawn at once
 
@@ -75,7 +76,7 @@ def _draw(spec: Spec, key: Array, shape: tuple[int, ...]) -> Array:
 def check_orthogonal(spec: Spec) -> None:
     """As matrices, an orthogonal start needs room for the columns of W_Q beside those of W_K."""
     if spec.init == "orthogonal" and spec.width < 2 * spec.dim:
-        raise SpecError(
+        raise ps.SpecError(
             f'init="orthogonal" needs width >= 2 dim = {2 * spec.dim} for matrices, got width={spec.width}. Take '
             f"width={2 * spec.dim}, or the arms gram, six_families and orthogonal, which need no matrices."
         )

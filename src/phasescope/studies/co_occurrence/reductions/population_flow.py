@@ -5,7 +5,7 @@ type and the multiplicities $\lambda_1, \ldots, \lambda_q$ of its irrelevant wor
 
 $$\frac{r!}{\prod_i \lambda_i!} \cdot \frac{D (D - 1) \cdots (D - q + 1)}{\prod_j \mathrm{mult}_j!} \cdot D^{-r}.$$
 
-The trivial part of `sectors` is spanned by $e_1, e_2, e_3, u = D^{-1/2} \sum_r e_r$, and one angle carries the rest:
+The trivial part of `symmetric_words` is spanned by $e_1, e_2, e_3, u = D^{-1/2} \sum_r e_r$, and one angle carries the rest:
 $M[u, u] = (T_s + T_o) / D$ and $\dot\phi = T_s / D - T_o / (D (D - 1))$ with the sums $T_s$, $T_o$ of the entries of $M$ at
 equal and at different irrelevant words.
 """
@@ -22,9 +22,9 @@ import numpy as np
 from jax.nn import sigmoid
 from jaxtyping import Array, Float
 
-from . import grams
-from .sectors import HAS, scale
-from .spec import LABELS, SHARES, Spec
+from ..spec import LABELS, SHARES, Spec
+from . import gram_matrices
+from .symmetric_words import HAS, scale
 
 
 class Patterns(NamedTuple):
@@ -38,7 +38,7 @@ class Patterns(NamedTuple):
 class Sector(NamedTuple):
     """The state: Grams in the basis (e_1, e_2, e_3, u) and one angle."""
 
-    trivial: grams.Grams
+    trivial: gram_matrices.Grams
     angle: Float[Array, ""]
 
 
@@ -86,13 +86,13 @@ def start(spec: Spec) -> Sector:
     """The orthogonal start."""
     same, zero = scale(spec) * jnp.eye(4), jnp.zeros((4, 4))
     beta = jnp.asarray(spec.scale_1**2 * spec.width * spec.output_norm, float)
-    return Sector(grams.Grams(beta, jnp.zeros(4), same, zero, same, same), jnp.zeros(()))
+    return Sector(gram_matrices.Grams(beta, jnp.zeros(4), same, zero, same, same), jnp.zeros(()))
 
 
 def velocity(state: Sector, spec: Spec) -> Sector:
     """Gradient flow of the population loss."""
     c, M, turn = forces(state, spec)
-    return Sector(grams.rates(state.trivial, c, spec.attention * M, spec.output_norm), spec.attention * turn)
+    return Sector(gram_matrices.rates(state.trivial, c, spec.attention * M, spec.output_norm), spec.attention * turn)
 
 
 def forces(state: Sector, spec: Spec) -> tuple[Float[Array, "4"], Float[Array, "4 4"], Float[Array, ""]]:

@@ -16,10 +16,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .data import Batch
+from ..data import Batch
+from ..spec import SPECIAL, Spec
 from .forces import INSIDE, by_position, forces, on_pairs
-from .model import Start, Weights
-from .spec import SPECIAL, Spec
+from .network import Start, Weights
 
 WORTH = 5  # how many times faster a number of a product of matrices is than one that is added up by itself
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 import phasescope as ps
-from phasescope.claims.requests import Runs
 
 from ..theory import gram, orthogonal, population, six_families
 from ..training import weights
@@ -61,7 +60,7 @@ many = ps.runs(orthogonal, samples=10_000_002, length=5, at=LATE, **LAZY)
 sixty = ps.runs(orthogonal, samples=60, length=5, at=LATE, **LAZY)
 
 
-def lazy(samples: int, length: int, horizon: float = 1e8) -> Runs:
+def lazy(samples: int, length: int, horizon: float = 1e8) -> ps.Request:
     """One lazy run, recorded to its end."""
     return ps.runs(
         orthogonal, samples=samples, length=length, horizon=horizon, at=[0.0, *log_times(0.1, horizon, 5)], **LAZY

@@ -4,7 +4,7 @@ With $U = W W_V$, $N = W W^\top$ and $G = U^\top a$,
 
 $$\dot U = (N a) c^\top + a (A c)^\top, \quad \dot N = (U c) a^\top + a (U c)^\top, \quad \dot A = G c^\top + c G^\top,$$
 
-and $S$, $Q$, $K$ as in `grams`. It is closed and exact, also where words repeat, but larger than the weights.
+and $S$, $Q$, $K$ as in `gram_matrices`. It is closed and exact, also where words repeat, but larger than the weights.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from . import grams
-from .data import Batch
-from .forces import forces
-from .model import BLOCK, Start, Weights, attention_rows, mlp_block, signs
-from .spec import Spec
+from ..data import Batch
+from ..model.forces import forces
+from ..model.network import BLOCK, Start, Weights, attention_rows, mlp_block, signs
+from ..spec import Spec
+from . import gram_matrices
 
 
 class Families(NamedTuple):
@@ -58,14 +58,14 @@ def random_start(spec: Spec, key: Array) -> tuple[Families, Float[Array, " neuro
 
 def orthogonal_start(spec: Spec) -> Families:
     """The orthogonal start, for any width: neurons at right angles to each other and to all values."""
-    same = grams.orthogonal_start(spec)
+    same = gram_matrices.orthogonal_start(spec)
     N = spec.scale_1**2 * spec.width * jnp.eye(spec.neurons)
     return Families(jnp.zeros((spec.neurons, len(same.G))), N, same.A, same.S, same.Q, same.K)
 
 
-def to_grams(state: Families, a: Float[Array, " neuron"]) -> grams.Grams:
+def to_grams(state: Families, a: Float[Array, " neuron"]) -> gram_matrices.Grams:
     """The Gram matrices, in which the neurons are summed over."""
-    return grams.Grams(a @ state.N @ a, a @ state.U, state.A, state.S, state.Q, state.K)
+    return gram_matrices.Grams(a @ state.N @ a, a @ state.U, state.A, state.S, state.Q, state.K)
 
 
 def velocity(state: Families, a: Float[Array, " neuron"], batch: Batch, spec: Spec) -> Families:
@@ -73,7 +73,7 @@ def velocity(state: Families, a: Float[Array, " neuron"], batch: Batch, spec: Sp
     U, N, A = state.U, state.N, state.A
     summed = to_grams(state, a)
     c, M = forces(summed.G, summed.S, batch, spec.width)[:2]
-    rest = grams.rates(summed, c, spec.attention * M, spec.output_norm)
+    rest = gram_matrices.rates(summed, c, spec.attention * M, spec.output_norm)
     turn = jnp.outer(a, U @ c)
     return Families(
         jnp.outer(N @ a, c) + jnp.outer(a, A @ c), turn + turn.T, rest.A, rest.S, rest.Q, rest.K,

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from jax import numpy as jnp
 
-from phasescope.studies.co_occurrence import data, enumeration, forces, grams, patterns, sectors
-from phasescope.studies.co_occurrence.observables import measure_grams
-from phasescope.studies.co_occurrence.sector_views import measure_population, measure_sectors
+from phasescope.studies.co_occurrence import data, population_loss
+from phasescope.studies.co_occurrence.model import forces
+from phasescope.studies.co_occurrence.observables import measure_grams, measure_population, measure_sectors
+from phasescope.studies.co_occurrence.reductions import gram_matrices, population_flow, symmetric_words
 from phasescope.studies.co_occurrence.spec import Spec
 
 SHARED = (
@@ -30,9 +31,11 @@ def test_149_numbers_carry_the_training_from_an_orthogonal_start(samples, length
     spec, taus = setting(samples, length), [3.0, 30.0, 1e5]
     batch = data.training_set(spec, jr.key(0))
     batch = batch._replace(tokens=jnp.asarray(batch.tokens))
-    full = scipy_flow(lambda g: grams.velocity(g, batch, spec), grams.orthogonal_start(spec), spec.kappa, taus)
-    small = scipy_flow(lambda g: sectors.velocity(g, spec), sectors.start(spec), spec.kappa, taus)
-    first = grams.orthogonal_start(spec)
+    full = scipy_flow(
+        lambda g: gram_matrices.velocity(g, batch, spec), gram_matrices.orthogonal_start(spec), spec.kappa, taus
+    )
+    small = scipy_flow(lambda g: symmetric_words.velocity(g, spec), symmetric_words.start(spec), spec.kappa, taus)
+    first = gram_matrices.orthogonal_start(spec)
     words = [2, *(int(batch.tokens[batch.types == kind][0, -1]) for kind in range(4) if spec.length > 3 or kind)]
     look = jax.jit(lambda x, g: (measure_grams(x, first, batch, spec), measure_sectors(g, spec)))
     for there, here in zip(full, small, strict=True):
@@ -46,7 +49,7 @@ def test_149_numbers_carry_the_training_from_an_orthogonal_start(samples, length
 
 
 def test_the_state_has_149_numbers():
-    state = sectors.start(setting(24, 5))
+    state = symmetric_words.start(setting(24, 5))
     symmetric = sum(X.size - 21 for X in (state.trivial.A, state.trivial.Q, state.trivial.K))
     rest = (state.trivial.beta, state.trivial.G, state.trivial.S, state.between, state.within)
     assert symmetric + sum(x.size for x in rest) == 149
@@ -54,16 +57,18 @@ def test_the_state_has_149_numbers():
 
 def test_the_population_flow_is_the_weighted_flow_over_all_multisets(scipy_flow):
     spec, taus = setting(6, 5).replace(dim=8), [3.0, 30.0, 1e4]
-    batch = enumeration.samples(8, 5)
+    batch = population_loss.samples(8, 5)
     batch = batch._replace(tokens=jnp.asarray(batch.tokens))
-    full = scipy_flow(lambda g: grams.velocity(g, batch, spec), grams.orthogonal_start(spec), spec.kappa, taus)
-    small = scipy_flow(lambda g: patterns.velocity(g, spec), patterns.start(spec), spec.kappa, taus)
+    full = scipy_flow(
+        lambda g: gram_matrices.velocity(g, batch, spec), gram_matrices.orthogonal_start(spec), spec.kappa, taus
+    )
+    small = scipy_flow(lambda g: population_flow.velocity(g, spec), population_flow.start(spec), spec.kappa, taus)
     look = jax.jit(lambda g: measure_population(g, spec))
     for there, here in zip(full, small, strict=True):
         seen = look(here)
         np.testing.assert_allclose(seen.S, there.S[:3, :3], atol=1e-9)
         np.testing.assert_allclose(seen.G, there.G[:4], atol=1e-8)
-        loss = enumeration.population_losses(there.G, there.S, spec.width, 5, 8)
+        loss = population_loss.population_losses(there.G, there.S, spec.width, 5, 8)
         np.testing.assert_allclose(seen.loss_type, loss, rtol=1e-8, atol=1e-10)
         p = forces.attention(there.S, batch, spec.width)
         np.testing.assert_allclose(seen.p_dev, jnp.abs(p - 1 / 5).max(), atol=1e-9)
@@ -76,7 +81,9 @@ def test_the_population_flow_is_the_weighted_flow_over_all_multisets(scipy_flow)
 
 def test_with_few_words_the_irrelevant_ones_act_as_a_shared_bias(scipy_flow):
     spec = Spec(samples=6, length=5, dim=8, width=1024, neurons=64, init="orthogonal")
-    G = scipy_flow(lambda g: patterns.velocity(g, spec), patterns.start(spec), spec.kappa, [1e5])[0].trivial.G
+    G = scipy_flow(lambda g: population_flow.velocity(g, spec), population_flow.start(spec), spec.kappa, [1e5])[
+        0
+    ].trivial.G
     assert G[3] / np.sqrt(5) < 2 * G[2] < 0
 
 

@@ -12,17 +12,17 @@ import numpy as np
 from jax.nn import sigmoid
 from jaxtyping import Array, Float
 
-from . import grams, patterns, sectors
-from .observables import Observed, common, on_new_words
-from .sectors import HAS, Y, scale, sizes
-from .spec import LABELS, SHARES, Spec
+from ..reductions import gram_matrices, population_flow, symmetric_words
+from ..reductions.symmetric_words import HAS, Y, scale, sizes
+from ..spec import LABELS, SHARES, Spec
+from .observed import Observed, common, on_new_words
 
 
-def measure_sectors(state: sectors.Sectors, spec: Spec) -> Observed:
+def measure_sectors(state: symmetric_words.Sectors, spec: Spec) -> Observed:
     """Look at the reduction of the orthogonal start with distinct words."""
-    f, (r, n, _, root) = sectors.forward(state, spec), sizes(spec)
-    c, M = sectors.forces(state, spec)[:2]
-    speed = grams.rates(state.trivial, c, spec.attention * M, spec.output_norm)
+    f, (r, n, _, root) = symmetric_words.forward(state, spec), sizes(spec)
+    c, M = symmetric_words.forces(state, spec)[:2]
+    speed = gram_matrices.rates(state.trivial, c, spec.attention * M, spec.output_norm)
     g, losses = sigmoid(-Y * f.F), jnp.logaddexp(0.0, -Y * f.F)
     one_word = jnp.concatenate([jnp.ones(3), root])
     from_random = r * f.G_r * (f.p_rq.sum(axis=1) + f.p_self + (r - 1) * f.p_other)
@@ -53,11 +53,11 @@ def measure_sectors(state: sectors.Sectors, spec: Spec) -> Observed:
     )  # fmt: skip
 
 
-def measure_population(state: patterns.Sector, spec: Spec) -> Observed:
+def measure_population(state: population_flow.Sector, spec: Spec) -> Observed:
     """Look at the population's reduction: losses are those of fresh samples, and sums over a type are means times n."""
-    f, (types, counts, shares) = patterns.forward(state, spec), patterns.patterns(spec)
-    c, M, _ = patterns.forces(state, spec)
-    speed = grams.rates(state.trivial, c, spec.attention * M, spec.output_norm)
+    f, (types, counts, shares) = population_flow.forward(state, spec), population_flow.patterns(spec)
+    c, M, _ = population_flow.forces(state, spec)
+    speed = gram_matrices.rates(state.trivial, c, spec.attention * M, spec.output_norm)
     y, D = np.array(LABELS)[types], spec.dim - 3.0
     g, losses = sigmoid(-y * f.F), jnp.logaddexp(0.0, -y * f.F)
     over = lambda x: jnp.zeros(4).at[types].add(shares * x)
@@ -91,16 +91,16 @@ def measure_population(state: patterns.Sector, spec: Spec) -> Observed:
     )  # fmt: skip
 
 
-def _casimirs(trivial: grams.Grams, spec: Spec) -> Float[Array, "casimir"]:
+def _casimirs(trivial: gram_matrices.Grams, spec: Spec) -> Float[Array, "casimir"]:
     r"""Those of the whole vocabulary. On every direction beyond the trivial part $A$ keeps its value $\sigma_0^2 m$ and
     $Q = K = \sigma_0^2 m \cosh 2\phi$, $S = \sigma_0^2 m \sinh 2\phi$, so that $Q^2 + K^2 - 2 S^2$ is constant too."""
     others = spec.dim - trivial.G.shape[0]
     here = scale(spec)
     beyond = others * jnp.stack([here, here**2, 0 * here, 2 * here**2])
-    return grams.casimirs(trivial, spec.output_norm) + beyond
+    return gram_matrices.casimirs(trivial, spec.output_norm) + beyond
 
 
-def _weights(f: sectors.Forward, r: Any) -> Float[Array, " weight"]:
+def _weights(f: symmetric_words.Forward, r: Any) -> Float[Array, " weight"]:
     """All attention weights that occur, those that do not replaced by one that does."""
     there = lambda p, mask: jnp.where(mask, p, f.p_kq[0, 0, 0]).ravel()
     return jnp.concatenate([
@@ -109,7 +109,7 @@ def _weights(f: sectors.Forward, r: Any) -> Float[Array, " weight"]:
     ])  # fmt: skip
 
 
-def _new_outputs(state: grams.Grams, spec: Spec) -> Float[Array, "type"]:
+def _new_outputs(state: gram_matrices.Grams, spec: Spec) -> Float[Array, "type"]:
     """Outputs with words that no sample held, whose values and scores are 0 for ever."""
     weights = jnp.where(HAS[:, :, None], jnp.exp(state.S[:3, :3] / spec.width**0.5), 0.0)
     r = spec.length - HAS.sum(axis=1)
@@ -121,7 +121,7 @@ def _new_outputs(state: grams.Grams, spec: Spec) -> Float[Array, "type"]:
 def _changes(X: Float[Array, "7 7"], between: Array, within: Array, spec: Spec) -> Float[Array, "2"]:
     """The largest change of an entry: of special words, and of pairs with an irrelevant one."""
     r, n, N, root = sizes(spec)
-    itself, other = sectors.random_block(jnp.diagonal(X)[3:], between, within, spec)
+    itself, other = symmetric_words.random_block(jnp.diagonal(X)[3:], between, within, spec)
     elsewhere = (jnp.diagonal(X)[3:] - between) / root**2
     crossed = X[3:, 3:] / jnp.outer(root, root) * (1 - np.eye(4))
     there = lambda x, mask: jnp.where(mask, jnp.abs(x), 0.0).max()

@@ -6,12 +6,10 @@ import numpy as np
 import xarray as xr
 
 import phasescope as ps
-from phasescope import Outcome, beyond, claim, theory
 
 from ..closed_forms import late_time, population_late_time, threshold
 from ..phases import at_the_end, log_slope, ran_to_the_end, side_by_side, spec_of
-from . import requests as ask
-from .requests import many, theory_runs, threshold_runs, wide_runs
+from . import evidence
 
 
 def between(ds: xr.Dataset, first: float, last: float) -> xr.DataArray:
@@ -19,10 +17,14 @@ def between(ds: xr.Dataset, first: float, last: float) -> xr.DataArray:
     return (ds.s >= first) & (ds.s <= last)
 
 
-@claim(
+@ps.claim(
     "Lemma F.8, Theorem 3.3 (1), training loss",
-    theory(*wide_runs),
-    beyond(*theory_runs[:3], expect=Outcome.FAILS, because="beta grows, and the loss falls faster: -1.05 at m = 512"),
+    ps.theory(*evidence.wide_runs),
+    ps.beyond(
+        *evidence.theory_runs[:3],
+        expect=ps.Outcome.FAILS,
+        because="beta grows, and the loss falls faster: -1.05 at m = 512",
+    ),
     id="F.8",
 )
 def the_loss_falls_like_one_over_t(*runs):
@@ -32,14 +34,14 @@ def the_loss_falls_like_one_over_t(*runs):
     return slope & ps.within(at_the_end(ds.loss), 1e-8, 1e-7, "loss at the end") & ran_to_the_end(*runs)
 
 
-@claim("Theorem 3.3 (1), training loss", theory(*theory_runs), id="T3.3-i-train")
+@ps.claim("Theorem 3.3 (1), training loss", ps.theory(*evidence.theory_runs), id="T3.3-i-train")
 def the_training_loss_vanishes(*runs):
     """The training loss at kappa t = 1e8 is of order 1e-8 to 1e-7 at every width."""
     loss = side_by_side(runs, "loss").loss
     return ps.within(at_the_end(loss), 1e-8, 1e-7, "loss") & ps.decreasing(loss, "loss") & ran_to_the_end(*runs)
 
 
-@claim("Late time of a lazy network (ours)", theory(theory_runs[-1]), beyond(many), id="X1")
+@ps.claim("Late time of a lazy network (ours)", ps.theory(evidence.theory_runs[-1]), ps.beyond(evidence.many), id="X1")
 def late_constants_follow_the_closed_form(run):
     """R tends to R* and kappa t times the loss to s_1 + 2 s_2 + s_4, those of the hard-margin solution: 1.283 and 9.19 at n =
     48, L = 4 (within 1% and 6% at kappa t = 1e8), and 3/2 and 17 for n to infinity, where G goes like (2, 2, -3)."""
@@ -54,7 +56,7 @@ def late_constants_follow_the_closed_form(run):
     )  # fmt: skip
 
 
-@claim("Late time for many samples (ours)", beyond(many), id="X1-limit")
+@ps.claim("Late time for many samples (ours)", ps.beyond(evidence.many), id="X1-limit")
 def many_samples_give_two_two_minus_three(run):
     """For n = 10^7 at kappa t = 1e8: R = 3/2 and kappa t loss = 17 within 1e-4, the rates of G as (2, 2, -3) within 1e-4."""
     end = run.isel(time=-1)
@@ -66,12 +68,12 @@ def many_samples_give_two_two_minus_three(run):
     )  # fmt: skip
 
 
-@claim(
+@ps.claim(
     "Theorem 3.3 (1), test loss",
-    theory(*wide_runs),
-    beyond(
-        ask.few,
-        expect=Outcome.FAILS,
+    ps.theory(*evidence.wide_runs),
+    ps.beyond(
+        evidence.few,
+        expect=ps.Outcome.FAILS,
         because="n = 12 < 3 (L + 1) = 18: new samples with one target word are wrong for ever",
     ),
     id="T3.3-i-test",
@@ -96,7 +98,7 @@ def limits(runs, value) -> xr.DataArray:
     return cases(runs, lambda run: value(late_time(spec_of(run).samples, spec_of(run).length)))
 
 
-@claim("Test exponent (ours)", theory(*ask.test_runs), id="T3.3-i-exponent")
+@ps.claim("Test exponent (ours)", ps.theory(*evidence.test_runs), id="T3.3-i-exponent")
 def the_test_loss_falls_with_a_smaller_exponent(*runs):
     """The test loss falls like tau^-e with e = min(2 G_1 + G_3, -(G_1 + G_3), -G_3) of the hard-margin solution: 0.331 at n
     = 48, L = 4, where the training loss has 1; slopes within 0.01 at s = 40."""
@@ -109,7 +111,7 @@ def the_test_loss_falls_with_a_smaller_exponent(*runs):
     )  # fmt: skip
 
 
-@claim("Test against training loss (ours)", beyond(*ask.ratio_runs), id="T3.3-gap")
+@ps.claim("Test against training loss (ours)", ps.beyond(*evidence.ratio_runs), id="T3.3-gap")
 def the_test_loss_stays_above_the_training_loss(*runs):
     """At kappa t = 1e8 the test loss of a lazy network is 18300 times its training loss at n = 48, L = 4, 5.28 times at n = 600,
     L = 5, and 1.176 times at n = 6000."""
@@ -118,7 +120,7 @@ def the_test_loss_stays_above_the_training_loss(*runs):
     return ps.agree(ratio, expected, rtol=1e-3, what="test / training loss") & ran_to_the_end(*runs)
 
 
-@claim("Sample-size threshold (ours)", theory(*threshold_runs), id="X2")
+@ps.claim("Sample-size threshold (ours)", ps.theory(*evidence.threshold_runs), id="X2")
 def generalisation_needs_more_than_three_L_plus_one_samples(*runs):
     """A lazy network is right about new samples with one target word if and only if n > 3 (L + 1), where R > 1: n = 12, 24 at L
     = 5 and 60, 66 at L = 20. Their outputs grow by G_1 + G_3 of the hard-margin solution per log tau, which is 0 at n = 18."""
@@ -134,7 +136,7 @@ def generalisation_needs_more_than_three_L_plus_one_samples(*runs):
     )  # fmt: skip
 
 
-@claim("Sample-size threshold, random start (ours)", beyond(ask.few, ask.enough), id="X2-random")
+@ps.claim("Sample-size threshold, random start (ours)", ps.beyond(evidence.few, evidence.enough), id="X2-random")
 def the_threshold_is_sharp_for_random_weights(few, enough):
     """With Gaussian weights at zeta = 0.1, L = 5, kappa t = 1e8: at n = 12 outputs on new samples with one target word are
     wrong by 1.0 to 1.4, at n = 24 right by 0.7 to 1.1, in every seed."""
@@ -145,7 +147,7 @@ def the_threshold_is_sharp_for_random_weights(few, enough):
     )  # fmt: skip
 
 
-@claim("Training on the population (ours)", theory(*ask.population_runs), id="R3p")
+@ps.claim("Training on the population (ours)", ps.theory(*evidence.population_runs), id="R3p")
 def with_few_words_the_irrelevant_ones_are_the_bias(*runs):
     """A lazy network trained on the population of L = 5 ends as the hard-margin solution in which all irrelevant words share one
     value. They are negative, since negative samples hold more of them: with 5 of them their value is 3.2 times that of the

@@ -11,11 +11,11 @@ import numpy as np
 import xarray as xr
 
 import phasescope as ps
-from phasescope import Outcome, beyond, claim, published, theory
 
-from .. import data, forces
+from .. import data
+from ..model import forces
 from ..spec import Spec, presets
-from . import requests as ask
+from . import evidence
 
 
 def starts(widths: tuple[int, ...], zeta: float, seeds: int) -> xr.Dataset:
@@ -79,15 +79,17 @@ def of_common(ds: xr.Dataset) -> xr.DataArray:
     return abs(ds.rate.sel(word=3).mean("neuron", skipna=False))
 
 
-@claim(
+@ps.claim(
     "Lemma D.8",
-    theory(
+    ps.theory(
         small_starts,
-        expect=Outcome.FAILS,
+        expect=ps.Outcome.FAILS,
         because="F(0) is Gaussian of size zeta: the stated scaling without its hidden logarithms is not small",
     ),
-    published(ask.figure_1, expect=Outcome.FAILS, because="Kaiming initialisation gives outputs of size 0.2"),
-    beyond(tiny_starts),
+    ps.published(
+        evidence.figure_1, expect=ps.Outcome.FAILS, because="Kaiming initialisation gives outputs of size 0.2"
+    ),
+    ps.beyond(tiny_starts),
     id="D.8",
 )
 def outputs_start_near_zero(ds):
@@ -96,7 +98,7 @@ def outputs_start_near_zero(ds):
     return ps.at_most(F, 0.01, "max |F(0)|") & ps.positive(F, "max |F(0)|")
 
 
-@claim("Corollary D.2", theory(large_starts), id="D.2")
+@ps.claim("Corollary D.2", ps.theory(large_starts), id="D.2")
 def attention_starts_uniform(ds):
     """p(0) = (1 + O(1/m)) / L: m L max |L p - 1| is bounded over m = 256 to 16384, at zeta = 1."""
     return ps.within(ds.width * ds.attrs["length"] * ds.p_spread, 1.5, 5.0, "m L max |L p - 1|") & ps.scales_like(
@@ -104,7 +106,7 @@ def attention_starts_uniform(ds):
     )
 
 
-@claim("Lemma D.7", theory(small_starts), id="D.7")
+@ps.claim("Lemma D.7", ps.theory(small_starts), id="D.7")
 def values_start_small(ds):
     """|G(mu)| at time 0 is of order sigma_0 sigma_1 sqrt(m m1): at most 4 times that over all words, and |F_i| at most 4 sqrt(L)
     times that, which is 4 zeta, over all samples."""
@@ -119,10 +121,10 @@ _NARROW = (
 )
 
 
-@claim(
+@ps.claim(
     "Lemma 4.1 (E.4), neuron by neuron",
-    theory(wide_starts),
-    beyond(narrow_starts, expect=Outcome.FAILS, because=_NARROW),
+    ps.theory(wide_starts),
+    ps.beyond(narrow_starts, expect=ps.Outcome.FAILS, because=_NARROW),
     id="L4.1",
 )
 def every_neuron_aligns_with_the_targets(ds):
@@ -133,12 +135,12 @@ def every_neuron_aligns_with_the_targets(ds):
     return ps.within(of_targets(ds), 0.3, 1.9, "rate of a neuron") & mean & others
 
 
-@claim(
+@ps.claim(
     "Lemma 4.1 (E.4), summed over the neurons",
-    theory(small_starts),
-    beyond(
+    ps.theory(small_starts),
+    ps.beyond(
         large_starts,
-        expect=Outcome.FAILS,
+        expect=ps.Outcome.FAILS,
         because="at zeta = 1 the outputs F(0) are of size 2 and move the derivatives of the loss: 0.35 to 2.2",
     ),
     id="L4.1-sum",
@@ -149,14 +151,14 @@ def the_mlp_aligns_with_the_targets(ds):
     return ps.within(of_targets(ds).mean("neuron", skipna=False), 0.75, 1.25, "rate of G") & others
 
 
-@claim(
+@ps.claim(
     "Lemma 4.2 (E.16), smallness",
-    theory(
+    ps.theory(
         small_starts,
-        expect=Outcome.FAILS,
+        expect=ps.Outcome.FAILS,
         because="the rate is a Gaussian of size zeta, since F(0) is: 0.18 in one of twelve draws at zeta = 0.1",
     ),
-    beyond(tiny_starts),
+    ps.beyond(tiny_starts),
     id="L4.2",
 )
 def the_common_word_starts_slowly(ds):
@@ -165,7 +167,7 @@ def the_common_word_starts_slowly(ds):
     return ps.at_most(of_common(ds), 0.1, "rate of G(mu_3)") & ps.within(targets, 0.75, 1.25, "rate of targets")
 
 
-@claim("Lemma 4.2 (E.16)", theory(small_starts), beyond(large_starts), id="L4.2-bound")
+@ps.claim("Lemma 4.2 (E.16)", ps.theory(small_starts), ps.beyond(large_starts), id="L4.2-bound")
 def the_common_word_starts_as_fast_as_outputs_are_large(ds):
     """The rate of G(mu_3) at time 0 is at most 1.5 (sigma_0^2 + sigma_1^2) m m1 / 6 times the largest output |F_i(0)|."""
     ratio = of_common(ds) / outputs_at_start(ds)
@@ -173,7 +175,7 @@ def the_common_word_starts_as_fast_as_outputs_are_large(ds):
     return ps.at_most(ratio, 1.5, "rate of G(mu_3) / max |F(0)|") & spread
 
 
-@claim("Lemma E.6, Theorem E.15", theory(small_starts), id="E.6")
+@ps.claim("Lemma E.6, Theorem E.15", ps.theory(small_starts), id="E.6")
 def random_words_start_slower_by_n(ds):
     """The rate of an irrelevant word's value at time 0 is 3/n of that of the target words, up to a factor 1.5."""
     random = abs(ds.rate.sel(word=slice(4, None)).mean("neuron", skipna=False)).max("word", skipna=False)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .model import Weights
+from .network import Weights
 
 
 class Invariants(NamedTuple):

@@ -17,11 +17,11 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from .data import Batch
-from .forces import forces
-from .grams import Grams
-from .model import Start, Weights
-from .spec import Spec
+from ..data import Batch
+from ..model.forces import forces
+from ..model.network import Start, Weights
+from ..spec import Spec
+from .gram_matrices import Grams
 
 
 class Boosts(NamedTuple):

@@ -3,7 +3,7 @@ r"""R3: with an orthogonal start and distinct words, 149 numbers carry the whole
 The flow commutes with exchanging irrelevant words inside a sample and samples inside a type. Vectors over words split
 into a *trivial* part, spanned by the special words $e_1, e_2, e_3$ and one $u_c = N_c^{-1/2} \sum_r e_r$ for each type
 ($N_c = n_c r_c$ irrelevant words), and, for each type, differences *between* samples and differences *within* a sample.
-On the last two every matrix is a multiple of 1. In the trivial part the equations of `grams` hold as they stand. In the
+On the last two every matrix is a multiple of 1. In the trivial part the equations of `gram_matrices` hold as they stand. In the
 others $\dot S = (K + Q) M$ with $K = Q$, so that
 
 $$S = \sigma_0^2 m \sinh 2\phi, \quad K = Q = \sigma_0^2 m \cosh 2\phi, \quad
@@ -21,8 +21,8 @@ import numpy as np
 from jax.nn import sigmoid
 from jaxtyping import Array, Float
 
-from . import grams
-from .spec import LABELS, SHARES, Spec
+from ..spec import LABELS, SHARES, Spec
+from . import gram_matrices
 
 HAS = np.array([[1, 1, 1], [1, 0, 1], [0, 1, 1], [0, 0, 1]], bool)  # which special words a type holds
 Y = np.array(LABELS)
@@ -31,7 +31,7 @@ Y = np.array(LABELS)
 class Sectors(NamedTuple):
     """The state: Grams in the basis (e_1, e_2, e_3, u_1, ..., u_4), and two angles for each type."""
 
-    trivial: grams.Grams
+    trivial: gram_matrices.Grams
     between: Float[Array, "type"]
     within: Float[Array, "type"]
 
@@ -71,7 +71,7 @@ def start(spec: Spec) -> Sectors:
     """The orthogonal start."""
     same, zero = scale(spec) * jnp.eye(7), jnp.zeros((7, 7))
     beta = jnp.asarray(spec.scale_1**2 * spec.width * spec.output_norm, float)
-    return Sectors(grams.Grams(beta, jnp.zeros(7), same, zero, same, same), jnp.zeros(4), jnp.zeros(4))
+    return Sectors(gram_matrices.Grams(beta, jnp.zeros(7), same, zero, same, same), jnp.zeros(4), jnp.zeros(4))
 
 
 def scale(spec: Spec) -> Any:
@@ -83,7 +83,7 @@ def velocity(state: Sectors, spec: Spec) -> Sectors:
     """Gradient flow."""
     c, M, between, within = forces(state, spec)
     speed = spec.attention
-    return Sectors(grams.rates(state.trivial, c, speed * M, spec.output_norm), speed * between, speed * within)
+    return Sectors(gram_matrices.rates(state.trivial, c, speed * M, spec.output_norm), speed * between, speed * within)
 
 
 def forces(state: Sectors, spec: Spec) -> tuple[Float[Array, "7"], Float[Array, "7 7"], Array, Array]:

@@ -15,22 +15,22 @@ import jax.random as jr
 from jax.custom_batching import sequential_vmap
 from jaxtyping import Array, PyTree
 
-from phasescope.plan.dynamics import Dynamics, State
+import phasescope as ps
 
 from .spec import Spec
 
 
-class one_by_one(Dynamics):
+class one_by_one(ps.Dynamics):
     """The motion `of(spec)` of `run.moving`, without randomness: a lane takes exactly the steps of the run by itself."""
 
-    of: Callable[[Any], Dynamics]
+    of: Callable[[Any], ps.Dynamics]
     spec: Spec
     divisible: ClassVar[bool] = False
 
     def init(self, params: PyTree) -> PyTree:
         return self.of(self.spec).init(params)
 
-    def advance(self, state: State, t0: Array, t1: Array, key: Array) -> State:
+    def advance(self, state: ps.State, t0: Array, t1: Array, key: Array) -> ps.State:
         numbers, rest = eqx.partition((self.spec, state), eqx.is_array)
 
         @sequential_vmap
@@ -40,7 +40,7 @@ class one_by_one(Dynamics):
             return after.params.moving, after.carry  # what a run started from would only be copied
 
         moving, carry = one(numbers, t0, t1)
-        return State(state.params._replace(moving=moving), state.memory, carry)
+        return ps.State(state.params._replace(moving=moving), state.memory, carry)
 
 
 class steps_one_by_one(one_by_one):

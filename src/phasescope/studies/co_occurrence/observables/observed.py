@@ -16,10 +16,10 @@ from jaxtyping import Array, Float
 
 import phasescope as ps
 
-from .data import Batch, test_set
-from .forces import attention, forces, outputs
-from .grams import Grams, casimirs, of_words, rates
-from .spec import LABELS, SHARES, TYPES, Spec
+from ..data import Batch, test_set
+from ..model.forces import attention, forces, outputs
+from ..reductions.gram_matrices import Grams, casimirs, of_words, rates
+from ..spec import LABELS, SHARES, TYPES, Spec
 
 field = ps.field
 

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from .data import SPECIAL_WORDS, Batch
-from .forces import outputs
+from .model.forces import outputs
 from .spec import LABELS, SHARES
 
 AT_ONCE = 2**15  # samples that are looked at together
