@@ -8,7 +8,7 @@ from jax import numpy as jnp
 
 from phasescope.studies.co_occurrence import data, population_loss
 from phasescope.studies.co_occurrence.model import forces
-from phasescope.studies.co_occurrence.observables import measure_grams, measure_population, measure_sectors
+from phasescope.studies.co_occurrence.observables import measure_grams, measure_population, measure_symmetric_words
 from phasescope.studies.co_occurrence.reductions import gram_matrices, population_flow, symmetric_words
 from phasescope.studies.co_occurrence.spec import Spec
 
@@ -37,7 +37,7 @@ def test_149_numbers_carry_the_training_from_an_orthogonal_start(samples, length
     small = scipy_flow(lambda g: symmetric_words.velocity(g, spec), symmetric_words.start(spec), spec.kappa, taus)
     first = gram_matrices.orthogonal_start(spec)
     words = [2, *(int(batch.tokens[batch.types == kind][0, -1]) for kind in range(4) if spec.length > 3 or kind)]
-    look = jax.jit(lambda x, g: (measure_grams(x, first, batch, spec), measure_sectors(g, spec)))
+    look = jax.jit(lambda x, g: (measure_grams(x, first, batch, spec), measure_symmetric_words(g, spec)))
     for there, here in zip(full, small, strict=True):
         a, b = look(there, here)
         for name in SHARED:

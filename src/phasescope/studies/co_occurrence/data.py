@@ -44,7 +44,8 @@ def check(spec: Spec) -> None:
     """Refuse sizes for which there is no such training set."""
     n = spec.samples
     if n % 6:
-        below, above = n - n % 6, n + 6 - n % 6
+        below = n - n % 6
+        above = below + 6
         nearest = f"{below} or {above}" if below else f"{above}"
         raise ps.SpecError(
             f"samples must be divisible by 6 (half of them positive, a sixth of each negative type), got samples={n}. "
@@ -66,7 +67,8 @@ def test_set(spec: Spec) -> Batch:
 
 def _distinct_tokens(types: np.ndarray, length: int) -> np.ndarray:
     """Special words first, then words that appear nowhere else."""
-    rows, fresh = [], 3
+    rows = []
+    fresh = 3
     for kind in types:
         count = length - SPECIAL[kind]
         rows.append([*SPECIAL_WORDS[kind], *range(fresh, fresh + count)])

@@ -20,7 +20,7 @@ import phasescope as ps
 from .spec import Spec
 
 
-class one_by_one(ps.Dynamics):
+class OneByOne(ps.Dynamics):
     """The motion `of(spec)` of `run.moving`, without randomness: a lane takes exactly the steps of the run by itself."""
 
     of: Callable[[Any], ps.Dynamics]
@@ -36,14 +36,14 @@ class one_by_one(ps.Dynamics):
         @sequential_vmap
         def one(numbers, t0, t1):
             spec, state = eqx.combine(numbers, rest)
-            after = self.of(spec).advance(state, t0, t1, jr.key(0))  # nobody draws
+            after = self.of(spec).advance(state, t0, t1, jr.key(0))  # the motion draws no random numbers
             return after.params.moving, after.carry  # what a run started from would only be copied
 
         moving, carry = one(numbers, t0, t1)
         return ps.State(state.params._replace(moving=moving), state.memory, carry)
 
 
-class steps_one_by_one(one_by_one):
+class StepsOneByOne(OneByOne):
     """The same for a motion that counts steps."""
 
     divisible: ClassVar[bool] = True

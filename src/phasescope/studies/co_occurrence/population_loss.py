@@ -15,18 +15,26 @@ from .data import SPECIAL_WORDS, Batch
 from .model.forces import outputs
 from .spec import LABELS, SHARES
 
-AT_ONCE = 2**15  # samples that are looked at together
+AT_ONCE = 2**15  # samples whose outputs are computed together
 
 
 def samples(dim: int, length: int) -> Batch:
     """All samples that differ as multisets, each with its probability."""
-    parts = [Batch(t, np.full(len(t), LABELS[c]), np.full(len(t), c), p) for c, t, p in _by_type(dim, length)]
-    return Batch(*(np.concatenate(x) for x in zip(*parts, strict=True)))
+    parts = []
+    for kind, tokens, shares in _by_type(dim, length):
+        labels = np.full(len(tokens), LABELS[kind])
+        types = np.full(len(tokens), kind)
+        parts.append(Batch(tokens, labels, types, shares))
+    return Batch(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
 def count(dim: int, length: int) -> int:
     """How many there are."""
-    return sum(math.comb(dim - 4 + length - len(k), length - len(k)) for k in SPECIAL_WORDS)
+    total = 0
+    for special in SPECIAL_WORDS:
+        irrelevant = length - len(special)
+        total += math.comb(dim - 4 + irrelevant, irrelevant)
+    return total
 
 
 def population_loss(G: Any, S: Any, width: int, length: int, dim: int) -> float:
@@ -38,19 +46,23 @@ def population_losses(G: Any, S: Any, width: int, length: int, dim: int) -> np.n
     """The expected loss of each type."""
     found = np.zeros(4)
     with jax.enable_x64(True):
-        values, scores = jnp.asarray(np.asarray(G)[:dim]), jnp.asarray(np.asarray(S)[:dim, :dim])
+        values = jnp.asarray(np.asarray(G)[:dim])
+        scores = jnp.asarray(np.asarray(S)[:dim, :dim])
         for kind, tokens, shares in _by_type(dim, length):
             for i in range(0, len(tokens), AT_ONCE):
                 few = tokens[i : i + AT_ONCE]
-                pad = AT_ONCE - len(few) if len(tokens) > AT_ONCE else 0
+                pad = AT_ONCE - len(few) if len(tokens) > AT_ONCE else 0  # so that one shape is compiled
                 F = _outputs(values, scores, np.pad(few, ((0, pad), (0, 0))), width)[: len(few)]
-                found[kind] += shares[i : i + AT_ONCE] @ np.logaddexp(0.0, -LABELS[kind] * np.asarray(F))
+                losses = np.logaddexp(0.0, -LABELS[kind] * np.asarray(F))
+                found[kind] += shares[i : i + AT_ONCE] @ losses
     return found / np.array(SHARES)
 
 
 @jax.jit
 def _outputs(G, S, tokens, width):
-    return outputs(G, S, Batch(tokens, *[jnp.zeros(len(tokens))] * 3), width)  # type: ignore[arg-type]
+    unused = jnp.zeros(len(tokens))  # outputs depend on the words alone
+    batch = Batch(tokens, labels=unused, types=unused, shares=unused)  # type: ignore[arg-type]
+    return outputs(G, S, batch, width)
 
 
 def _by_type(dim: int, length: int) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
@@ -65,8 +77,9 @@ def _by_type(dim: int, length: int) -> Iterator[tuple[int, np.ndarray, np.ndarra
 
 def _repetitions(chosen: np.ndarray) -> np.ndarray:
     """The product of the factorials of the multiplicities, for each falling row."""
-    run, product = np.ones(len(chosen)), np.ones(len(chosen))
-    for a, b in itertools.pairwise(chosen.T):
-        run = np.where(a == b, run + 1, 1)
-        product *= run
+    repeated = np.ones(len(chosen))
+    product = np.ones(len(chosen))
+    for word, following in itertools.pairwise(chosen.T):
+        repeated = np.where(word == following, repeated + 1, 1)
+        product *= repeated
     return product

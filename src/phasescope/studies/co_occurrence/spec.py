@@ -52,12 +52,16 @@ class Spec(ps.Spec):
     @property
     def scale_0(self) -> Any:
         r"""$\sigma_0$."""
-        return self.zeta / (1.0 * self.length * self.width) ** 0.5 if self.sigma_0 is None else self.sigma_0
+        if self.sigma_0 is None:
+            return self.zeta / (1.0 * self.length * self.width) ** 0.5
+        return self.sigma_0
 
     @property
     def scale_1(self) -> Any:
         r"""$\sigma_1$."""
-        return 1 / (1.0 * self.neurons) ** 0.5 if self.sigma_1 is None else self.sigma_1
+        if self.sigma_1 is None:
+            return 1 / (1.0 * self.neurons) ** 0.5
+        return self.sigma_1
 
     @property
     def output_norm(self) -> Any:
@@ -84,9 +88,10 @@ class Spec(ps.Spec):
     @property
     def smallest_dim(self) -> int:
         """Words that samples with nothing but the special words in common need."""
-        return 3 + sum(
-            round(share * self.samples) * (self.length - k) for share, k in zip(SHARES, SPECIAL, strict=True)
-        )
+        words = 3
+        for share, special in zip(SHARES, SPECIAL, strict=True):
+            words += round(share * self.samples) * (self.length - special)
+        return words
 
 
 # Groups of fields, for arms to say what they read.
@@ -100,9 +105,19 @@ DRAWN = ("init", "words")  # what of a start is drawn at random, and how
 def figure(output: float = 1 / 16, gain: float = 1 / 3**0.5, **changes: Any) -> Spec:
     """The sizes of the paper's experiment; every matrix starts with variance gain^2 / (its columns)."""
     numbers: dict[str, Any] = {
-        "samples": 60, "length": 5, "dim": 64, "width": 128, "neurons": 256, "sigma_0": gain / 64**0.5,
-        "sigma_1": gain / 128**0.5, "output": output, "init": "uniform", "words": "shared", "eta": 0.01, "steps": 30_000,
-    }  # fmt: skip
+        "samples": 60,
+        "length": 5,
+        "dim": 64,
+        "width": 128,
+        "neurons": 256,
+        "sigma_0": gain / 64**0.5,
+        "sigma_1": gain / 128**0.5,
+        "output": output,
+        "init": "uniform",
+        "words": "shared",
+        "eta": 0.01,
+        "steps": 30_000,
+    }
     return Spec(**numbers | changes)
 
 

@@ -18,8 +18,8 @@ import phasescope as ps
 
 from . import data, model
 from .model import descent
-from .observables import at_end, coordinates, derive, measure_grams, measure_population, measure_sectors
-from .one_by_one import one_by_one
+from .observables import at_end, coordinates, derive, measure_grams, measure_population, measure_symmetric_words
+from .one_by_one import OneByOne
 from .reductions import gram_matrices, overlap_families, population_flow, symmetric_words
 from .spec import DRAWN, FLOW, SIZES, TOLERANCES, Spec
 from .training import RECORDS, Run, batch_of, gram_start, measure_weights, random_start, random_words
@@ -37,10 +37,15 @@ def weight_flow(spec: Spec) -> ps.Plan:
         begin, tokens = random_start(spec, key)
         return Run(begin.weights, begin, tokens)
 
-    now = lambda run: model.Start(run.moving, run.begin.a)
+    def velocity(run, spec):
+        return descent.velocity(run.moving, run.begin.a, batch_of(run, spec), spec)
+
+    def now(run):
+        return model.Start(run.moving, run.begin.a)
+
     return ps.Plan(
         init=init,
-        stages=follow(spec, lambda run, spec: descent.velocity(run.moving, run.begin.a, batch_of(run, spec), spec)),
+        stages=follow(spec, velocity),
         measure=lambda run: measure_weights(now(run), run, spec),
         inspect=lambda run: at_end(gram_matrices.from_start(now(run)), gram_matrices.from_start(run.begin)),
         derive=lambda ds: derive(ds, spec),
@@ -56,19 +61,28 @@ def six_families(spec: Spec) -> ps.Plan:
     def init(key):
         of_weights, of_words = jr.split(key)
         state, a = overlap_families.random_start(spec, of_weights)
-        state = overlap_families.orthogonal_start(spec) if spec.init == "orthogonal" else state
+        if spec.init == "orthogonal":
+            state = overlap_families.orthogonal_start(spec)
         return Run(state, (state, a), random_words(spec, of_words))
 
-    summed = lambda run: overlap_families.to_grams(run.moving, run.begin[1])
-    begin = lambda run: overlap_families.to_grams(*run.begin)
-    change = lambda run: jnp.abs(run.moving.N - run.begin[0].N).max()
+    def velocity(run, spec):
+        return overlap_families.velocity(run.moving, run.begin[1], batch_of(run, spec), spec)
+
+    def now(run):
+        return overlap_families.to_grams(run.moving, run.begin[1])
+
+    def begin(run):
+        return overlap_families.to_grams(*run.begin)
+
+    def measure(run):
+        change = jnp.abs(run.moving.N - run.begin[0].N).max()
+        return measure_grams(now(run), begin(run), batch_of(run, spec), spec, N_change=change)
+
     return ps.Plan(
         init=init,
-        stages=follow(
-            spec, lambda run, spec: overlap_families.velocity(run.moving, run.begin[1], batch_of(run, spec), spec)
-        ),
-        measure=lambda run: measure_grams(summed(run), begin(run), batch_of(run, spec), spec, N_change=change(run)),
-        inspect=lambda run: at_end(summed(run), begin(run)),
+        stages=follow(spec, velocity),
+        measure=measure,
+        inspect=lambda run: at_end(now(run), begin(run)),
         derive=lambda ds: derive(ds, spec),
         coords=coordinates(spec.dim),
     )
@@ -94,7 +108,7 @@ def orthogonal(spec: Spec) -> ps.Plan:
     return ps.Plan(
         init=lambda key: Run(symmetric_words.start(spec), None, None),
         stages=follow(spec, lambda run, spec: symmetric_words.velocity(run.moving, spec), large=False),
-        measure=lambda run: measure_sectors(run.moving, spec),
+        measure=lambda run: measure_symmetric_words(run.moving, spec),
         derive=lambda ds: derive(ds, spec),
         coords=coordinates(7),
     )
@@ -116,9 +130,12 @@ def follow(spec: Spec, velocity: Callable[[Any, Spec], Any], large: bool = True)
     """One stage of gradient flow in natural time; `velocity(run, spec)` is the rate of `run.moving` in training time."""
 
     def flow(spec: Spec) -> ps.Dynamics:
-        field = lambda run: jax.tree.map(lambda v: v / spec.kappa, velocity(run, spec))
-        rtol = TOLERANCES[spec.accuracy]
-        return ps.flow(field, rtol=rtol, atol=1e-3 * rtol, kappa=1.0, where=lambda run: run.moving)
+        def in_natural_time(run):
+            return jax.tree.map(lambda rate: rate / spec.kappa, velocity(run, spec))
 
-    dynamics = one_by_one(flow, spec) if large else flow(spec)
-    return (ps.Stage("training", dynamics, ps.log_times(spec.end, RECORDS, first=FIRST), unit=spec.tick),)
+        rtol = TOLERANCES[spec.accuracy]
+        return ps.flow(in_natural_time, rtol=rtol, atol=1e-3 * rtol, kappa=1.0, where=lambda run: run.moving)
+
+    dynamics = OneByOne(flow, spec) if large else flow(spec)
+    times = ps.log_times(spec.end, RECORDS, first=FIRST)
+    return (ps.Stage("training", dynamics, times, unit=spec.tick),)

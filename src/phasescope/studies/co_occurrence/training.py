@@ -14,9 +14,9 @@ import phasescope as ps
 from . import data, model
 from .model import descent
 from .model.forces import forces
-from .model.invariants import invariants, sizes, violation
+from .model.invariants import Invariants, invariants, sizes, violation
 from .observables import Observed, at_end, coordinates, derive, measure_grams
-from .one_by_one import steps_one_by_one
+from .one_by_one import StepsOneByOne
 from .reductions import gram_matrices
 from .spec import DRAWN, MOTION, Spec
 
@@ -42,7 +42,9 @@ def weights(spec: Spec) -> ps.Plan:
         begin, tokens = random_start(spec, key)
         return Run(descent.collapse(begin, spec.dim), begin, tokens)
 
-    now = lambda run: model.Start(descent.expand(run.moving, run.begin), run.begin.a)
+    def now(run):
+        return model.Start(descent.expand(run.moving, run.begin), run.begin.a)
+
     return ps.Plan(
         init=init,
         stages=descend(spec, descent.step),
@@ -71,10 +73,13 @@ def descend(spec: Spec, step: Callable[[Any, data.Batch, Spec], Any]) -> tuple[p
     """One stage of descent; `step(run.moving, samples, spec)` is one step."""
 
     def steps(spec: Spec) -> ps.Dynamics:
-        return ps.iterate(lambda run, t, key: run._replace(moving=step(run.moving, batch_of(run, spec), spec)))
+        def one_step(run, t, key):
+            return run._replace(moving=step(run.moving, batch_of(run, spec), spec))
+
+        return ps.iterate(one_step)
 
     times = ps.log_times(spec.steps, RECORDS)
-    return (ps.Stage("training", steps_one_by_one(steps, spec), times, unit=step_unit(spec)),)
+    return (ps.Stage("training", StepsOneByOne(steps, spec), times, unit=step_unit(spec)),)
 
 
 def random_start(spec: Spec, key: Array) -> tuple[model.Start, Array | None]:
@@ -92,40 +97,60 @@ def random_words(spec: Spec, key: Array) -> Array | None:
 def gram_start(spec: Spec, key: Array) -> Run:
     """The Gram matrices of that start, whatever the widths are."""
     of_weights, of_words = jr.split(key)
-    orthogonal = spec.init == "orthogonal"
-    state = gram_matrices.orthogonal_start(spec) if orthogonal else gram_matrices.random_start(spec, of_weights)
+    if spec.init == "orthogonal":
+        state = gram_matrices.orthogonal_start(spec)
+    else:
+        state = gram_matrices.random_start(spec, of_weights)
     return Run(state, state, random_words(spec, of_words))
 
 
 def batch_of(run: Run, spec: Spec) -> data.Batch:
     """The training set of a run."""
-    fixed = data.training_set(spec.replace(words="distinct", dim=spec.smallest_dim), jr.key(0))
-    return fixed if run.tokens is None else fixed._replace(tokens=run.tokens)
+    distinct = data.training_set(spec.replace(words="distinct", dim=spec.smallest_dim), jr.key(0))
+    if run.tokens is None:
+        return distinct
+    return distinct._replace(tokens=run.tokens)
 
 
 def measure_weights(now: model.Start, run: Run, spec: Spec) -> Observed:
-    """Look at the weights: at their Grams, at what flow conserves, and at what one step of descent would do to that."""
-    state, batch = gram_matrices.from_start(now), batch_of(run, spec)
-    more = {"N_change": jnp.abs(now.weights.W @ now.weights.W.T - run.begin.weights.W @ run.begin.weights.W.T).max()}
+    """Measure the weights: their Grams, what flow conserves, and what one step of descent would do to that."""
+    state = gram_matrices.from_start(now)
+    begin = gram_matrices.from_start(run.begin)
+    batch = batch_of(run, spec)
+    more = {"N_change": _change_of_neurons(now, run.begin)}
     if spec.width <= MATRICES_UP_TO:
         more |= _conserved(now, run.begin, state, batch, spec)
-    return measure_grams(state, gram_matrices.from_start(run.begin), batch, spec, **more)
+    return measure_grams(state, begin, batch, spec, **more)
+
+
+def _change_of_neurons(now: model.Start, begin: model.Start) -> Array:
+    """The largest change of an overlap of two neurons since the start."""
+    W = now.weights.W
+    W_begin = begin.weights.W
+    return jnp.abs(W @ W.T - W_begin @ W_begin.T).max()
 
 
 def _conserved(
-    now: model.Start, begin: model.Start, state: gram_matrices.Grams, batch: data.Batch, spec: Spec
+    now: model.Start,
+    begin: model.Start,
+    state: gram_matrices.Grams,
+    batch: data.Batch,
+    spec: Spec,
 ) -> dict[str, Any]:
+    """How far the conserved matrices have drifted, and what the next step of descent adds, measured and by formula."""
     weights, a = now
     c, M = forces(state.G, state.S, batch, spec.width)[:2]
     rate = descent.velocity(weights, a, batch, spec)
     after = model.Weights(*(x + spec.eta * v for x, v in zip(weights, rate, strict=True)))
-    here, there = invariants(weights, a), invariants(after, a)
-    change = type(here)(*(y - x for x, y in zip(here, there, strict=True)))
+    here = invariants(weights, a)
+    there = invariants(after, a)
+    change = Invariants(*(y - x for x, y in zip(here, there, strict=True)))
     expected = violation(weights, a, c, spec.attention * M, spec.eta)
     return {
-        "drift": sizes(here, invariants(begin.weights, a)), "violation": sizes(there, here),
+        "drift": sizes(here, invariants(begin.weights, a)),
+        "violation": sizes(there, here),
         "violation_error": sizes(change, expected),
-    }  # fmt: skip
+    }
 
 
 def step_unit(spec: Spec) -> Any:

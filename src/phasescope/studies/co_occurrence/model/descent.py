@@ -41,32 +41,49 @@ def collapse(begin: Start, words: int) -> Collapsed:
 
 def expand(state: Collapsed, begin: Start) -> Weights:
     """All weights, with the columns of words that no sample holds, which never move."""
-    words, a = len(state.W_Q), begin.a
     W_Q, W_K, W_V, W = begin.weights
-    join = lambda moved, still: jnp.concatenate([moved.T, still[:, words:]], axis=1)
-    W_now = W + jnp.outer(a, state.b - a @ W) / (a @ a)
-    return Weights(join(state.W_Q, W_Q), join(state.W_K, W_K), join(state.W_V, W_V), W_now)
+    a = begin.a
+    return Weights(
+        W_Q=_with_still_columns(state.W_Q, W_Q),
+        W_K=_with_still_columns(state.W_K, W_K),
+        W_V=_with_still_columns(state.W_V, W_V),
+        W=W + jnp.outer(a, state.b - a @ W) / (a @ a),
+    )
+
+
+def _with_still_columns(
+    moved: Float[Array, "word width"], start: Float[Array, "width each_word"]
+) -> Float[Array, "width each_word"]:
+    """A matrix whose first columns are the rows of `moved`, and whose others are what they were at the start."""
+    return jnp.concatenate([moved.T, start[:, len(moved) :]], axis=1)
 
 
 def step(state: Collapsed, batch: Batch, spec: Spec) -> Collapsed:
     """One step of full-batch gradient descent."""
     W_Q, W_K, W_V, b = state
     c, lean = by_position(W_V @ b, W_K @ W_Q.T, batch, spec.width)[:2]
-    lean, c = spec.eta * spec.attention * lean, spec.eta * c
+    lean = spec.eta * spec.attention * lean
+    c = spec.eta * c
     M = on_pairs(lean, batch, len(W_V))
     if is_sparse(batch, len(W_V)):
-        move = lambda still, other, M, lean: _add_sparse(still, other, M, lean, batch)
+        moved_Q = _add_sparse(W_Q, W_K, M.T, lean.swapaxes(0, 1), batch)
+        moved_K = _add_sparse(W_K, W_Q, M, lean, batch)
     else:
-        move = lambda still, other, M, lean: still + M @ other
-    W_Q, W_K = move(W_Q, W_K, M.T, lean.swapaxes(0, 1)), move(W_K, W_Q, M, lean)
-    return Collapsed(W_Q, W_K, W_V + jnp.outer(c, b), b + spec.output_norm * (c @ W_V))
+        moved_Q = W_Q + M.T @ W_K
+        moved_K = W_K + M @ W_Q
+    return Collapsed(
+        W_Q=moved_Q,
+        W_K=moved_K,
+        W_V=W_V + jnp.outer(c, b),
+        b=b + spec.output_norm * (c @ W_V),
+    )
 
 
 def is_sparse(batch: Batch, words: int) -> bool:
     """Whether so few pairs of irrelevant words meet that adding them up one by one beats a product of matrices."""
-    return (
-        WORTH * sum((stop - first) * (batch.tokens.shape[1] - k) ** 2 for first, stop, k in _groups(batch)) < words**2
-    )
+    length = batch.tokens.shape[1]
+    meetings = sum((stop - first) * (length - special) ** 2 for first, stop, special in _groups(batch))
+    return WORTH * meetings < words**2
 
 
 def _add_sparse(
@@ -78,13 +95,15 @@ def _add_sparse(
 ) -> Float[Array, "word width"]:
     """`still + M @ other` without the zeros of M."""
     moved = still + sum(M[:, k, None] * other[k] for k in range(3))
-    rows, words = [], []
+    rows = []
+    words = []
     for first, stop, special in _groups(batch):
-        tokens, terms = batch.tokens[first:stop, special:], lean[special:, special:, first:stop]
+        tokens = batch.tokens[first:stop, special:]
+        terms = lean[special:, special:, first:stop]
         near = other.at[tokens].get(mode=INSIDE)
-        rows.append(sum(terms[:, l].T[:, :, None] * near[:, l, None] for l in range(tokens.shape[1])))
+        added = sum(terms[:, l].T[:, :, None] * near[:, l, None] for l in range(tokens.shape[1]))
+        rows.append(jnp.reshape(added, (-1, other.shape[1])))
         words.append(tokens.reshape(-1))
-    rows = [x.reshape(-1, other.shape[1]) for x in rows]
     moved = moved.at[jnp.concatenate(words)].add(jnp.concatenate(rows), mode=INSIDE)
     return moved.at[:3].add(M[:3, 3:] @ other[3:])
 
@@ -92,8 +111,12 @@ def _add_sparse(
 def _groups(batch: Batch) -> list[tuple[int, int, int]]:
     """Samples with irrelevant words, which follow one another: the first, where they stop, how many words are special."""
     special = np.array(SPECIAL)[np.asarray(batch.types)]
-    ends = lambda k: np.flatnonzero(special == k)[[0, -1]]
-    return [(int(first), int(last) + 1, k) for k in (3, 2, 1) if k < batch.tokens.shape[1] for first, last in [ends(k)]]
+    groups = []
+    for count in (3, 2, 1):
+        if count < batch.tokens.shape[1]:
+            samples = np.flatnonzero(special == count)
+            groups.append((int(samples[0]), int(samples[-1]) + 1, count))
+    return groups
 
 
 def velocity(weights: Weights, a: Float[Array, " neuron"], batch: Batch, spec: Spec) -> Weights:
@@ -102,4 +125,9 @@ def velocity(weights: Weights, a: Float[Array, " neuron"], batch: Batch, spec: S
     b = a @ W
     c, M = forces(b @ W_V, W_K.T @ W_Q, batch, spec.width)[:2]
     M = spec.attention * M
-    return Weights(W_K @ M, W_Q @ M.T, jnp.outer(b, c), jnp.outer(a, W_V @ c))
+    return Weights(
+        W_Q=W_K @ M,
+        W_K=W_Q @ M.T,
+        W_V=jnp.outer(b, c),
+        W=jnp.outer(a, W_V @ c),
+    )

@@ -26,7 +26,7 @@ INSIDE: Any = "promise_in_bounds"  # words are numbers below the size of the voc
 
 
 class Forces(NamedTuple):
-    """$c$ and $M$, and what the samples looked like."""
+    """$c$ and $M$, and the outputs and loss derivatives of the samples."""
 
     c: Float[Array, " word"]
     M: Float[Array, "word word"]
@@ -57,13 +57,15 @@ def by_position(
     G: Float[Array, " word"], S: Float[Array, "word word"], batch: Batch, width: Any
 ) -> tuple[Float[Array, " word"], Float[Array, "key query sample"], Float[Array, " sample"], Float[Array, " sample"]]:
     """$c$, the terms of $M$ before they are added up over equal pairs of words, $F$ and $g$."""
-    p, values = attention(S, batch, width), G.at[batch.tokens.T].get(mode=INSIDE)
+    p = attention(S, batch, width)
+    values = G.at[batch.tokens.T].get(mode=INSIDE)
     mean = (p * values[:, None]).sum(axis=0)
     F = mean.sum(axis=0)
     g = jax.nn.sigmoid(-batch.labels * F)
     pull = batch.shares * batch.labels * g
     c = jnp.zeros_like(G).at[batch.tokens.T].add(pull * p.sum(axis=1), mode=INSIDE)
-    return c, pull / width**0.5 * p * (values[:, None] - mean), F, g
+    lean = pull / width**0.5 * p * (values[:, None] - mean)
+    return c, lean, F, g
 
 
 def on_pairs(lean: Float[Array, "key query sample"], batch: Batch, words: int) -> Float[Array, "word word"]:

@@ -26,7 +26,11 @@ class Invariants(NamedTuple):
 def invariants(weights: Weights, a: Float[Array, " neuron"]) -> Invariants:
     """The three matrices that gradient flow conserves."""
     W_Q, W_K, W_V, W = weights
-    return Invariants(W_Q @ W_Q.T - W_K @ W_K.T, W_V @ W_V.T - W.T @ W, W - jnp.outer(a, a @ W) / (a @ a))
+    return Invariants(
+        attention=W_Q @ W_Q.T - W_K @ W_K.T,
+        value=W_V @ W_V.T - W.T @ W,
+        rows=W - jnp.outer(a, a @ W) / (a @ a),
+    )
 
 
 def violation(
@@ -34,9 +38,15 @@ def violation(
 ) -> Invariants:
     """What one step of descent under the forces `c` and `M` adds to them."""
     W_Q, W_K, W_V, W = weights
-    b, r, KM, QM = a @ W, W_V @ c, W_K @ M, W_Q @ M.T
-    value = (c @ c) * jnp.outer(b, b) - (a @ a) * jnp.outer(r, r)
-    return Invariants(eta**2 * (KM @ KM.T - QM @ QM.T), eta**2 * value, jnp.zeros_like(W))
+    b = a @ W
+    r = W_V @ c
+    KM = W_K @ M
+    QM = W_Q @ M.T
+    return Invariants(
+        attention=eta**2 * (KM @ KM.T - QM @ QM.T),
+        value=eta**2 * ((c @ c) * jnp.outer(b, b) - (a @ a) * jnp.outer(r, r)),
+        rows=jnp.zeros_like(W),
+    )
 
 
 def sizes(now: Invariants, before: Invariants) -> Float[Array, "invariant"]:

@@ -35,7 +35,8 @@ class Start(NamedTuple):
 
 def start(spec: Spec, key: Array) -> Start:
     r"""Independent entries of size $\sigma_0$ ($W$: $\sigma_1$), or the orthogonal start, and $a_j = \pm$ `output`."""
-    rows, columns = jnp.arange(-(-spec.width // BLOCK)), jnp.arange(-(-spec.neurons // BLOCK))
+    rows = jnp.arange(-(-spec.width // BLOCK))
+    columns = jnp.arange(-(-spec.neurons // BLOCK))
     a = jax.vmap(lambda j: signs(spec, key, j))(columns).reshape(-1)[: spec.neurons]
     if spec.init == "orthogonal":
         return Start(_orthogonal(spec, a), a)
@@ -103,6 +104,16 @@ def _orthogonal(spec: Spec, a: Float[Array, " neuron"]) -> Weights:
     """Equal Grams and no overlaps. Words beyond the vocabulary would neither move nor be moved: their columns are 0."""
     words = spec.dim + spec.length - 1
     column = jnp.arange(words) < spec.dim
-    eye = lambda shift: spec.scale_0 * spec.width**0.5 * jnp.where(column, jnp.eye(spec.width, words, shift), 0.0)
+
+    def unit_columns(shift: int) -> Array:
+        """Columns along the unit vectors from number `shift` on."""
+        rows = jnp.eye(spec.width, words, -shift)
+        return spec.scale_0 * spec.width**0.5 * jnp.where(column, rows, 0.0)
+
     b = spec.scale_1 * (spec.width * spec.output_norm) ** 0.5 * jnp.eye(1, spec.width, spec.dim)[0]
-    return Weights(eye(0), eye(-spec.dim), eye(0), jnp.outer(a, b) / spec.output_norm)
+    return Weights(
+        W_Q=unit_columns(0),
+        W_K=unit_columns(spec.dim),
+        W_V=unit_columns(0),
+        W=jnp.outer(a, b) / spec.output_norm,
+    )

@@ -1,10 +1,11 @@
 """What the theorems talk about, measured in every arm: in Gram matrices, and in the reductions by symmetry."""
 
-from .by_symmetry import measure_population, measure_sectors
-from .observed import TYPE_NAMES, AtEnd, Observed, at_end, coordinates, derive, measure_grams
+from .gram_matrices import at_end, measure_grams
+from .observed import AtEnd, Observed, coordinates, derive
+from .population_flow import measure_population
+from .symmetric_words import measure_symmetric_words
 
 __all__ = [
-    "TYPE_NAMES",
     "AtEnd",
     "Observed",
     "at_end",
@@ -12,5 +13,5 @@ __all__ = [
     "derive",
     "measure_grams",
     "measure_population",
-    "measure_sectors",
+    "measure_symmetric_words",
 ]

@@ -8,18 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jaxtyping import Array, Float
 
 import phasescope as ps
 
-from ..data import Batch, test_set
-from ..model.forces import attention, forces, outputs
-from ..reductions.gram_matrices import Grams, casimirs, of_words, rates
-from ..spec import LABELS, SHARES, TYPES, Spec
+from ..spec import Spec
 
 field = ps.field
 
@@ -86,63 +81,6 @@ class AtEnd(ps.Observables):
     C_all: Float[Array, "each_key each_query"] = field(symbol="C", doc="score of every pair less its initial value")
 
 
-def measure_grams(state: Grams, begin: Grams, batch: Batch, spec: Spec, **more: Any) -> Observed:
-    """Look at the Gram matrices, which all arms with samples can give."""
-    norm, d, test = spec.output_norm, spec.dim, test_set(spec)
-    c, M, F, g = forces(state.G, state.S, batch, spec.width)
-    speed = rates(state, c, spec.attention * M, norm)
-    p, p_begin = attention(state.S, batch, spec.width), attention(begin.S, batch, spec.width)
-    words = batch.tokens.T
-    irrelevant = jnp.where(words >= 3, state.G[words], 0.0)
-    random = jnp.abs((p * irrelevant[:, None]).sum(axis=(0, 1)))
-    count = np.bincount(np.asarray(batch.types), minlength=4)
-    over = lambda x: jnp.zeros(4).at[batch.types].add(x)
-    margin = jnp.asarray(batch.labels) * F
-    losses = jnp.logaddexp(0.0, -margin)
-    change = jax.tree.map(lambda x, y: x - y, state, begin)
-    inside = lambda X: X[:3, :3]
-    pairs = change.S[:d, :d]
-    with_random = jnp.where(np.maximum(*np.ogrid[:d, :d]) >= 3, pairs, 0.0)
-    most = lambda X: jnp.abs(X[:d, :d]).max()
-    return Observed(
-        loss=jnp.sum(batch.shares * losses), loss_type=over(losses) / count,
-        F=F, margin=margin, margin_min=margin.min(), F_type=over(F) / count,
-        F_random=jnp.zeros(4).at[batch.types].max(random),
-        **common(state, c, M, speed, over(g), spec), G=state.G[:d], c=c[:d], Gdot=speed.G[:d],
-        C=inside(change.S), betadot_outputs=2 * norm * jnp.sum(batch.shares * g * margin),
-        p_dev=jnp.abs(p - p_begin).max(), p_spread=jnp.abs(spec.length * p - 1).max(),
-        S_change=most(change.S), A_change=most(change.A), Q_change=most(change.Q), K_change=most(change.K),
-        C_random=jnp.abs(with_random).max(), C_random_rms=jnp.sqrt(jnp.sum(with_random**2) / (d**2 - 9)),
-        **on_new_words(outputs(state.G, state.S, test, spec.width)), casimir=casimirs(of_words(state, d), norm),
-        **more,
-    )  # fmt: skip
-
-
-def common(state: Grams, c: Array, M: Array, speed: Grams, gsum: Array, spec: Spec) -> dict[str, Any]:
-    """What follows from the special words, which come first in every basis, and from the sums of g over the types."""
-    one, two, three = speed.G[0], speed.G[1], speed.G[2]
-    inside = lambda X: X[:3, :3]
-    part = spec.output_norm * (state.A @ c)[:3]
-    return {
-        "gsum": gsum, "M": inside(M), "S": inside(state.S), "A": inside(state.A), "Q": inside(state.Q),
-        "K": inside(state.K), "Sdot": inside(speed.S), "Adot": inside(speed.A), "beta": state.beta,
-        "betadot": speed.beta, "R": -three / jnp.maximum(one, two), "R2": -three / (one + two),
-        "R_g": (gsum[1:].sum() - gsum[0]) / (gsum[0] - gsum[1]),
-        "balance": jnp.abs(gsum[1] - gsum[2]) / jnp.minimum(gsum[1], gsum[2]),
-        "value_share": jnp.abs(part / (state.beta * c[:3])).max(), "kappa": jnp.asarray(spec.kappa, float),
-    }  # fmt: skip
-
-
-def on_new_words(F: Float[Array, "type"]) -> dict[str, Array]:
-    """Outputs and loss on samples whose irrelevant words are all new."""
-    return {"test_F": F, "test_loss": jnp.sum(np.array(SHARES) * jnp.logaddexp(0.0, -np.array(LABELS) * F))}
-
-
-def at_end(state: Grams, begin: Grams) -> AtEnd:
-    """The state in full."""
-    return AtEnd(state.G, state.S, state.S - begin.S)
-
-
 def derive(ds: xr.Dataset, spec: Spec) -> xr.Dataset:
     r"""Training time $t$, natural time $\tau = \kappa t$ and $s = \log(1 + \tau)$ of every record."""
     tau = ds.time * ds.kappa if spec.clock == "training" else ds.time.broadcast_like(ds.kappa)
@@ -157,6 +95,3 @@ def coordinates(words: int) -> dict[str, Any]:
     """Words count from 1; types go by what they hold of the target words."""
     special = np.arange(1, 4)
     return {"word": np.arange(1, words + 1), "key": special, "query": special, "type": np.arange(1, 5)}
-
-
-TYPE_NAMES = dict(zip(range(1, 5), TYPES, strict=True))

@@ -47,28 +47,45 @@ def from_collapsed(
     b: Float[Array, " width"],
 ) -> Grams:
     """The Grams, where the MLP is given by $b = W^\\top a$."""
-    return Grams(b @ b, b @ W_V, W_V.T @ W_V, W_K.T @ W_Q, W_Q.T @ W_Q, W_K.T @ W_K)
+    return Grams(
+        beta=b @ b,
+        G=b @ W_V,
+        A=W_V.T @ W_V,
+        S=W_K.T @ W_Q,
+        Q=W_Q.T @ W_Q,
+        K=W_K.T @ W_K,
+    )
 
 
 def random_start(spec: Spec, key: Array) -> Grams:
     """The Grams of `model.start`, summed up block by block: widths are numbers here, not shapes."""
     words = spec.dim + spec.length - 1
 
-    def read_out(r):
-        def add(j, b):
-            inside = j * BLOCK + jnp.arange(BLOCK) < spec.neurons
-            return b + jnp.where(inside, signs(spec, key, j), 0.0) @ mlp_block(spec, key, j, r)
+    def add(row, total):
+        inside = row * BLOCK + jnp.arange(BLOCK) < spec.width
+        W_Q, W_K, W_V = jnp.where(inside[:, None], attention_rows(spec, key, row), 0.0)
+        b = jnp.where(inside, _read_out(spec, key, row), 0.0)
+        return jax.tree.map(jnp.add, total, from_collapsed(W_Q, W_K, W_V, b))
 
-        return jax.lax.fori_loop(0, blocks(spec.neurons), add, jnp.zeros(BLOCK))
+    matrix = jnp.zeros((words, words))
+    zero = Grams(jnp.zeros(()), jnp.zeros(words), matrix, matrix, matrix, matrix)
+    return jax.lax.fori_loop(0, _blocks(spec.width), add, zero)
 
-    def add(r, total):
-        inside = (r * BLOCK + jnp.arange(BLOCK) < spec.width)[:, None]
-        W_Q, W_K, W_V = jnp.where(inside, attention_rows(spec, key, r), 0.0)
-        return jax.tree.map(jnp.add, total, from_collapsed(W_Q, W_K, W_V, jnp.where(inside[:, 0], read_out(r), 0.0)))
 
-    blocks = lambda size: jnp.ceil(size / BLOCK).astype(int)
-    zero = jnp.zeros((words, words))
-    return jax.lax.fori_loop(0, blocks(spec.width), add, Grams(jnp.zeros(()), jnp.zeros(words), zero, zero, zero, zero))
+def _read_out(spec: Spec, key: Array, row: Any) -> Float[Array, "block"]:
+    r"""One block of $b = W^\top a$, summed up over the neurons."""
+
+    def add(neuron, b):
+        inside = neuron * BLOCK + jnp.arange(BLOCK) < spec.neurons
+        a = jnp.where(inside, signs(spec, key, neuron), 0.0)
+        return b + a @ mlp_block(spec, key, neuron, row)
+
+    return jax.lax.fori_loop(0, _blocks(spec.neurons), add, jnp.zeros(BLOCK))
+
+
+def _blocks(size: Any) -> Array:
+    """How many blocks hold so many rows."""
+    return jnp.ceil(size / BLOCK).astype(int)
 
 
 def orthogonal_start(spec: Spec) -> Grams:
@@ -88,25 +105,39 @@ def velocity(state: Grams, batch: Batch, spec: Spec) -> Grams:
 def rates(state: Grams, c: Float[Array, " word"], M: Float[Array, "word word"], norm: Any) -> Grams:
     """The time derivatives under given forces."""
     beta, G, A, S, Q, K = state
-    SM, MS = S.T @ M, S @ M.T
+    SM = S.T @ M
+    MS = S @ M.T
     Gc = jnp.outer(G, c)
-    return Grams(2 * norm * (G @ c), beta * c + norm * (A @ c), Gc + Gc.T, K @ M + M @ Q, SM + SM.T, MS + MS.T)
+    return Grams(
+        beta=2 * norm * (G @ c),
+        G=beta * c + norm * (A @ c),
+        A=Gc + Gc.T,
+        S=K @ M + M @ Q,
+        Q=SM + SM.T,
+        K=MS + MS.T,
+    )
 
 
 def step(state: Grams, batch: Batch, spec: Spec) -> Grams:
     """One step of gradient descent on the weights, in their Grams; exact."""
     beta, G, A, S, Q, K = state
     c, M = forces(G, S, batch, spec.width)[:2]
-    M, norm, eta = spec.attention * M, spec.output_norm, spec.eta
-    KM, MQ, SM, MS = K @ M, M @ Q, S.T @ M, S @ M.T
-    Ac, Gc = A @ c, jnp.outer(G, c)
+    M = spec.attention * M
+    norm = spec.output_norm
+    eta = spec.eta
+    KM = K @ M
+    MQ = M @ Q
+    SM = S.T @ M
+    MS = S @ M.T
+    Ac = A @ c
+    Gc = jnp.outer(G, c)
     return Grams(
-        beta + 2 * eta * norm * (G @ c) + eta**2 * norm**2 * (c @ Ac),
-        G + eta * (beta * c + norm * Ac) + eta**2 * norm * (G @ c) * c,
-        A + eta * (Gc + Gc.T) + eta**2 * beta * jnp.outer(c, c),
-        S + eta * (KM + MQ) + eta**2 * M @ SM,
-        Q + eta * (SM + SM.T) + eta**2 * M.T @ KM,
-        K + eta * (MS + MS.T) + eta**2 * MQ @ M.T,
+        beta=beta + 2 * eta * norm * (G @ c) + eta**2 * norm**2 * (c @ Ac),
+        G=G + eta * (beta * c + norm * Ac) + eta**2 * norm * (G @ c) * c,
+        A=A + eta * (Gc + Gc.T) + eta**2 * beta * jnp.outer(c, c),
+        S=S + eta * (KM + MQ) + eta**2 * M @ SM,
+        Q=Q + eta * (SM + SM.T) + eta**2 * M.T @ KM,
+        K=K + eta * (MS + MS.T) + eta**2 * MQ @ M.T,
     )
 
 
@@ -119,10 +150,12 @@ def of_words(state: Grams, count: int) -> Grams:
 def casimirs(state: Grams, norm: Any) -> Float[Array, "casimir"]:
     """Four numbers that gradient flow conserves."""
     beta, G, A, S, Q, K = state
-    square = lambda X: jnp.sum(X**2)
-    return jnp.stack([
-        jnp.trace(A) - beta / norm,
-        square(A) - 2 * square(G) / norm + beta**2 / norm**2,
-        jnp.trace(Q) - jnp.trace(K),
-        square(Q) + square(K) - 2 * square(S),
-    ])  # fmt: skip
+    of_values = jnp.trace(A) - beta / norm
+    of_values_squared = _squares(A) - 2 * _squares(G) / norm + beta**2 / norm**2
+    of_scores = jnp.trace(Q) - jnp.trace(K)
+    of_scores_squared = _squares(Q) + _squares(K) - 2 * _squares(S)
+    return jnp.stack([of_values, of_values_squared, of_scores, of_scores_squared])
+
+
+def _squares(X: Array) -> Float[Array, ""]:
+    return jnp.sum(X**2)

@@ -36,12 +36,21 @@ class Families(NamedTuple):
 def from_start(begin: Start) -> Families:
     """The overlaps of some weights."""
     W_Q, W_K, W_V, W = begin.weights
-    return Families(W @ W_V, W @ W.T, W_V.T @ W_V, W_K.T @ W_Q, W_Q.T @ W_Q, W_K.T @ W_K)
+    return Families(
+        U=W @ W_V,
+        N=W @ W.T,
+        A=W_V.T @ W_V,
+        S=W_K.T @ W_Q,
+        Q=W_Q.T @ W_Q,
+        K=W_K.T @ W_K,
+    )
 
 
 def random_start(spec: Spec, key: Array) -> tuple[Families, Float[Array, " neuron"]]:
     """The overlaps of `model.start` and the output signs, summed up block by block: the width is a number here."""
-    m1, words, columns = spec.neurons, spec.dim + spec.length - 1, jnp.arange(-(-spec.neurons // BLOCK))
+    m1 = spec.neurons
+    words = spec.dim + spec.length - 1
+    columns = jnp.arange(-(-m1 // BLOCK))
     a = jax.vmap(lambda j: signs(spec, key, j))(columns).reshape(-1)[:m1]
 
     def add(r, total):
@@ -60,21 +69,33 @@ def orthogonal_start(spec: Spec) -> Families:
     """The orthogonal start, for any width: neurons at right angles to each other and to all values."""
     same = gram_matrices.orthogonal_start(spec)
     N = spec.scale_1**2 * spec.width * jnp.eye(spec.neurons)
-    return Families(jnp.zeros((spec.neurons, len(same.G))), N, same.A, same.S, same.Q, same.K)
+    U = jnp.zeros((spec.neurons, len(same.G)))
+    return Families(U, N, same.A, same.S, same.Q, same.K)
 
 
 def to_grams(state: Families, a: Float[Array, " neuron"]) -> gram_matrices.Grams:
     """The Gram matrices, in which the neurons are summed over."""
-    return gram_matrices.Grams(a @ state.N @ a, a @ state.U, state.A, state.S, state.Q, state.K)
+    return gram_matrices.Grams(
+        beta=a @ state.N @ a,
+        G=a @ state.U,
+        A=state.A,
+        S=state.S,
+        Q=state.Q,
+        K=state.K,
+    )
 
 
 def velocity(state: Families, a: Float[Array, " neuron"], batch: Batch, spec: Spec) -> Families:
     """Gradient flow."""
-    U, N, A = state.U, state.N, state.A
     summed = to_grams(state, a)
     c, M = forces(summed.G, summed.S, batch, spec.width)[:2]
     rest = gram_matrices.rates(summed, c, spec.attention * M, spec.output_norm)
-    turn = jnp.outer(a, U @ c)
+    turn = jnp.outer(a, state.U @ c)
     return Families(
-        jnp.outer(N @ a, c) + jnp.outer(a, A @ c), turn + turn.T, rest.A, rest.S, rest.Q, rest.K,
-    )  # fmt: skip
+        U=jnp.outer(state.N @ a, c) + jnp.outer(a, state.A @ c),
+        N=turn + turn.T,
+        A=rest.A,
+        S=rest.S,
+        Q=rest.Q,
+        K=rest.K,
+    )

@@ -24,7 +24,7 @@ from jaxtyping import Array, Float
 
 from ..spec import LABELS, SHARES, Spec
 from . import gram_matrices
-from .symmetric_words import HAS, scale
+from .symmetric_words import HAS, scale, trivial_start
 
 
 class Patterns(NamedTuple):
@@ -69,7 +69,9 @@ def partitions(total: int, largest: int | None = None) -> Iterator[tuple[int, ..
 def patterns(spec: Spec) -> Patterns:
     """All kinds of samples; the number of words may be any real number."""
     D = spec.dim - 3.0
-    types, counts, shares = [], [], []
+    types = []
+    counts = []
+    shares = []
     for kind, special in enumerate(HAS.sum(axis=1)):
         r = spec.length - int(special)
         for parts in partitions(r):
@@ -79,35 +81,40 @@ def patterns(spec: Spec) -> Patterns:
             types.append(kind)
             counts.append([*parts, *[0] * (spec.length - 1 - len(parts))])
             shares.append(SHARES[kind] * orders * falling * D ** (len(parts) - r))
-    return Patterns(np.array(types), np.array(counts, float), jnp.stack([jnp.asarray(s, float) for s in shares]))
+    shares = jnp.stack([jnp.asarray(share, float) for share in shares])
+    return Patterns(np.array(types), np.array(counts, float), shares)
 
 
 def start(spec: Spec) -> Sector:
     """The orthogonal start."""
-    same, zero = scale(spec) * jnp.eye(4), jnp.zeros((4, 4))
-    beta = jnp.asarray(spec.scale_1**2 * spec.width * spec.output_norm, float)
-    return Sector(gram_matrices.Grams(beta, jnp.zeros(4), same, zero, same, same), jnp.zeros(()))
+    return Sector(trivial_start(4, spec), angle=jnp.zeros(()))
 
 
 def velocity(state: Sector, spec: Spec) -> Sector:
     """Gradient flow of the population loss."""
     c, M, turn = forces(state, spec)
-    return Sector(gram_matrices.rates(state.trivial, c, spec.attention * M, spec.output_norm), spec.attention * turn)
+    trivial = gram_matrices.rates(state.trivial, c, spec.attention * M, spec.output_norm)
+    return Sector(trivial, spec.attention * turn)
 
 
 def forces(state: Sector, spec: Spec) -> tuple[Float[Array, "4"], Float[Array, "4 4"], Float[Array, ""]]:
     """c and M in the trivial part, and the rate of the angle."""
-    f, (types, counts, shares) = forward(state, spec), patterns(spec)
-    D, y = spec.dim - 3.0, np.array(LABELS)[types]
+    f = forward(state, spec)
+    types, counts, shares = patterns(spec)
+    D = spec.dim - 3.0
+    y = np.array(LABELS)[types]
     r = counts.sum(axis=1)
     pull = shares * y * sigmoid(-y * f.F)
+    # Forces on the values.
     c_k = pull @ (f.p_kq.sum(axis=2) + jnp.einsum("akj,aj->ak", f.p_kj, counts))
     seen = counts * f.p_self + (r[:, None] - counts) * f.p_other  # attention on irrelevant words, for each query word
     c_u = pull @ (r * f.p_iq.sum(axis=1) + (counts * seen).sum(axis=1)) / D**0.5
+    # Forces on the scores.
     lean = pull / spec.width**0.5
     M_kq = jnp.einsum("a,akq->kq", lean, f.p_kq * (f.G[:, None] - f.mean_q[:, None, :]))
     M_uq = (lean * r) @ (f.p_iq * (f.G_r - f.mean_q)) / D**0.5
     M_ku = jnp.einsum("a,aj,akj->k", lean, counts, f.p_kj * (f.G[:, None] - f.mean_j[:, None, :])) / D**0.5
+    # Between irrelevant words: the sums T_s and T_o.
     each = lean[:, None] * counts * (f.G_r - f.mean_j)
     itself = jnp.sum(each * counts * f.p_self)
     other = jnp.sum(each * (r[:, None] - counts) * f.p_other)
@@ -117,21 +124,44 @@ def forces(state: Sector, spec: Spec) -> tuple[Float[Array, "4"], Float[Array, "
 
 def forward(state: Sector, spec: Spec) -> Forward:
     """One sample of each pattern."""
-    G, S, (types, counts, _) = state.trivial.G, state.trivial.S, patterns(spec)
-    D, has = spec.dim - 3.0, HAS[types]
-    score, common = scale(spec) * jnp.sinh(2 * state.angle), S[3, 3] / D
-    r, temper = counts.sum(axis=1), spec.width**-0.5
+    G = state.trivial.G
+    S = state.trivial.S
+    types, counts, _ = patterns(spec)
+    D = spec.dim - 3.0
+    has = HAS[types]
+    r = counts.sum(axis=1)
+    temper = spec.width**-0.5
+    # A special query.
     at_q = jnp.where(has[:, :, None], jnp.exp(temper * S[:3, :3]), 0.0)
     random_q = jnp.exp(temper * S[3, :3] / D**0.5)
     total_q = at_q.sum(axis=1) + r[:, None] * random_q
     p_kq = jnp.where(has[:, None, :], at_q / total_q[:, None, :], 0.0)
     p_iq = jnp.where(has, random_q / total_q, 0.0)
+    # An irrelevant query: the same word is another key than other irrelevant words.
+    score = scale(spec) * jnp.sinh(2 * state.angle)
+    common = S[3, 3] / D
     at_j = jnp.where(has, jnp.exp(temper * S[:3, 3] / D**0.5), 0.0)[:, :, None]
-    itself, other = jnp.exp(temper * (common + score * (1 - 1 / D))), jnp.exp(temper * (common - score / D))
+    itself = jnp.exp(temper * (common + score * (1 - 1 / D)))
+    other = jnp.exp(temper * (common - score / D))
     total_j = at_j.sum(axis=1) + counts * itself + (r[:, None] - counts) * other
-    p_kj, p_self, p_other = at_j / total_j[:, None, :], itself / total_j, other / total_j
-    G_k, G_r = G[:3], G[3] / D**0.5
+    p_kj = at_j / total_j[:, None, :]
+    p_self = itself / total_j
+    p_other = other / total_j
+    # Mean values for each query, and outputs.
+    G_k = G[:3]
+    G_r = G[3] / D**0.5
     mean_q = jnp.einsum("akq,k->aq", p_kq, G_k) + G_r * r[:, None] * p_iq
     mean_j = jnp.einsum("akj,k->aj", p_kj, G_k) + G_r * (counts * p_self + (r[:, None] - counts) * p_other)
     F = mean_q.sum(axis=1) + (counts * mean_j).sum(axis=1)
-    return Forward(p_kq, p_iq, p_kj, p_self, p_other, G_k, G_r, mean_q, mean_j, F)
+    return Forward(
+        p_kq=p_kq,
+        p_iq=p_iq,
+        p_kj=p_kj,
+        p_self=p_self,
+        p_other=p_other,
+        G=G_k,
+        G_r=G_r,
+        mean_q=mean_q,
+        mean_j=mean_j,
+        F=F,
+    )

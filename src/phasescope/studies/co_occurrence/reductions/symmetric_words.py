@@ -69,9 +69,21 @@ def sizes(spec: Spec) -> Sizes:
 
 def start(spec: Spec) -> Sectors:
     """The orthogonal start."""
-    same, zero = scale(spec) * jnp.eye(7), jnp.zeros((7, 7))
+    return Sectors(trivial_start(7, spec), between=jnp.zeros(4), within=jnp.zeros(4))
+
+
+def trivial_start(size: int, spec: Spec) -> gram_matrices.Grams:
+    """The Grams of the orthogonal start in an orthonormal basis of so many vectors."""
+    same = scale(spec) * jnp.eye(size)
     beta = jnp.asarray(spec.scale_1**2 * spec.width * spec.output_norm, float)
-    return Sectors(gram_matrices.Grams(beta, jnp.zeros(7), same, zero, same, same), jnp.zeros(4), jnp.zeros(4))
+    return gram_matrices.Grams(
+        beta=beta,
+        G=jnp.zeros(size),
+        A=same,
+        S=jnp.zeros((size, size)),
+        Q=same,
+        K=same,
+    )
 
 
 def scale(spec: Spec) -> Any:
@@ -83,21 +95,27 @@ def velocity(state: Sectors, spec: Spec) -> Sectors:
     """Gradient flow."""
     c, M, between, within = forces(state, spec)
     speed = spec.attention
-    return Sectors(gram_matrices.rates(state.trivial, c, speed * M, spec.output_norm), speed * between, speed * within)
+    trivial = gram_matrices.rates(state.trivial, c, speed * M, spec.output_norm)
+    return Sectors(trivial, speed * between, speed * within)
 
 
 def forces(state: Sectors, spec: Spec) -> tuple[Float[Array, "7"], Float[Array, "7 7"], Array, Array]:
     """c and M in the trivial part, and the rates of the angles between and within samples."""
-    f, (r, n, N, root) = forward(state, spec), sizes(spec)
+    f = forward(state, spec)
+    r, n, N, root = sizes(spec)
     pull = Y * sigmoid(-Y * f.F) / spec.samples
     exists = jnp.where(N > 0, root, 0.0)
+    # Forces on the values.
     c_k = (n * pull) @ (f.p_kq.sum(axis=2) + r[:, None] * f.p_kr)
     c_u = exists * pull * (f.p_rq.sum(axis=1) + f.p_self + (r - 1) * f.p_other)
+    # Forces on the scores.
     lean = pull / spec.width**0.5
     M_kq = jnp.einsum("t,tkq->kq", n * lean, f.p_kq * (f.G[:, None] - f.mean_q[:, None, :]))
     M_rq = (exists * lean)[:, None] * f.p_rq * (f.G_r[:, None] - f.mean_q)
     M_kr = (exists * lean)[:, None] * f.p_kr * (f.G - f.mean_r[:, None])
-    itself, other = (lean * p * (f.G_r - f.mean_r) for p in (f.p_self, f.p_other))
+    # Between irrelevant words of one sample: the block x 1 + y J, with y = other.
+    itself = lean * f.p_self * (f.G_r - f.mean_r)
+    other = lean * f.p_other * (f.G_r - f.mean_r)
     within = itself - other
     between = jnp.where(N > 0, within + r * other, 0.0)
     M = jnp.block([[M_kq, M_kr.T], [M_rq, jnp.diag(between)]])
@@ -106,23 +124,49 @@ def forces(state: Sectors, spec: Spec) -> tuple[Float[Array, "7"], Float[Array, 
 
 def forward(state: Sectors, spec: Spec) -> Forward:
     """One sample of each type."""
-    G, S = state.trivial.G, state.trivial.S
     r, _, _, root = sizes(spec)
-    itself, other = random_block(jnp.diagonal(S)[3:], *_scores(state, spec), spec)
-    G_k, G_r = G[:3], G[3:] / root
-    tempered = lambda X: X / spec.width**0.5
-    p_kq, p_rq = _softmax(tempered(S[:3, :3])[None], tempered(S[3:, :3] / root[:, None]), HAS[:, :, None], r[:, None])
-    p_kq, p_rq = jnp.where(HAS[:, None, :], p_kq, 0.0), jnp.where(HAS, p_rq, 0.0)
-    # A random query: itself is one more key beside the special ones.
-    keys = tempered(jnp.concatenate([S[:3, 3:].T / root[:, None], itself[:, None]], axis=1))
-    p_keys, p_other = _softmax(
-        keys[:, :, None], tempered(other)[:, None], np.pad(HAS, ((0, 0), (0, 1)), constant_values=True)[:, :, None],
-        jnp.maximum(r - 1, 0.0)[:, None],
-    )  # fmt: skip
-    p_kr, p_self, p_other = p_keys[:, :3, 0], p_keys[:, 3, 0], p_other[:, 0]
+    G_k = state.trivial.G[:3]
+    G_r = state.trivial.G[3:] / root
+    p_kq, p_rq = _special_queries(state.trivial.S, spec)
+    p_kr, p_self, p_other = _irrelevant_queries(state, spec)
     mean_q = jnp.einsum("tkq,k->tq", p_kq, G_k) + (r * G_r)[:, None] * p_rq
     mean_r = p_kr @ G_k + (p_self + (r - 1) * p_other) * G_r
-    return Forward(p_kq, p_rq, p_kr, p_self, p_other, G_k, G_r, mean_q, mean_r, mean_q.sum(axis=1) + r * mean_r)
+    return Forward(
+        p_kq=p_kq,
+        p_rq=p_rq,
+        p_kr=p_kr,
+        p_self=p_self,
+        p_other=p_other,
+        G=G_k,
+        G_r=G_r,
+        mean_q=mean_q,
+        mean_r=mean_r,
+        F=mean_q.sum(axis=1) + r * mean_r,
+    )
+
+
+def _special_queries(S: Float[Array, "7 7"], spec: Spec) -> tuple[Array, Array]:
+    """Attention weights of a special query, on special and on irrelevant keys; 0 where a type does not hold it."""
+    r, _, _, root = sizes(spec)
+    special = S[:3, :3] / spec.width**0.5
+    irrelevant = S[3:, :3] / root[:, None] / spec.width**0.5
+    p_kq, p_rq = _softmax(special[None], irrelevant, HAS[:, :, None], r[:, None])
+    return jnp.where(HAS[:, None, :], p_kq, 0.0), jnp.where(HAS, p_rq, 0.0)
+
+
+def _irrelevant_queries(state: Sectors, spec: Spec) -> tuple[Array, Array, Array]:
+    """Attention weights of an irrelevant query: on special keys, on itself, on each other irrelevant word."""
+    S = state.trivial.S
+    r, _, _, root = sizes(spec)
+    between, within = _scores(state, spec)
+    itself, other = random_block(jnp.diagonal(S)[3:], between, within, spec)
+    # The query itself is one more key beside the special ones.
+    keys = jnp.concatenate([S[:3, 3:].T / root[:, None], itself[:, None]], axis=1) / spec.width**0.5
+    has = np.pad(HAS, ((0, 0), (0, 1)), constant_values=True)
+    others = jnp.maximum(r - 1, 0.0)
+    tempered = other / spec.width**0.5
+    p_keys, p_other = _softmax(keys[:, :, None], tempered[:, None], has[:, :, None], others[:, None])
+    return p_keys[:, :3, 0], p_keys[:, 3, 0], p_other[:, 0]
 
 
 def random_block(trivial: Array, between: Array, within: Array, spec: Spec) -> tuple[Array, Array]:
@@ -142,6 +186,7 @@ def _softmax(special: Array, random: Array, has: np.ndarray, count: Array) -> tu
     """Softmax over special keys (axis 1, where there are any) and `count` equal irrelevant ones."""
     special = jnp.where(has, special, -jnp.inf)
     top = jnp.maximum(special.max(axis=1), random)
-    a, b = jnp.exp(special - top[:, None]), jnp.exp(random - top)
-    total = a.sum(axis=1) + count * b
-    return a / total[:, None], b / total
+    at_special = jnp.exp(special - top[:, None])
+    at_random = jnp.exp(random - top)
+    total = at_special.sum(axis=1) + count * at_random
+    return at_special / total[:, None], at_random / total

@@ -38,14 +38,21 @@ def start(words: int) -> Boosts:
 
 def grams(boosts: Boosts, begin: Grams, spec: Spec) -> Grams:
     """The Gram matrices now, given those at the start."""
-    d, norm = len(begin.G), spec.output_norm
-    of_values = jnp.block([
-        [begin.A, begin.G[:, None] / norm**0.5],
-        [begin.G[None] / norm**0.5, begin.beta[None, None] / norm],
-    ])  # fmt: skip
+    d = len(begin.G)
+    norm = spec.output_norm
+    column = begin.G[:, None] / norm**0.5
+    of_values = jnp.block([[begin.A, column], [column.T, begin.beta[None, None] / norm]])
     of_scores = jnp.block([[begin.Q, begin.S.T], [begin.S, begin.K]])
-    Y, P = boosts.Phi.T @ of_values @ boosts.Phi, boosts.Psi.T @ of_scores @ boosts.Psi
-    return Grams(norm * Y[d, d], norm**0.5 * Y[:d, d], Y[:d, :d], P[d:, :d], P[:d, :d], P[d:, d:])
+    values = boosts.Phi.T @ of_values @ boosts.Phi
+    scores = boosts.Psi.T @ of_scores @ boosts.Psi
+    return Grams(
+        beta=norm * values[d, d],
+        G=norm**0.5 * values[:d, d],
+        A=values[:d, :d],
+        S=scores[d:, :d],
+        Q=scores[:d, :d],
+        K=scores[d:, d:],
+    )
 
 
 def velocity(boosts: Boosts, begin: Grams, batch: Batch, spec: Spec) -> Boosts:
@@ -64,7 +71,8 @@ def generators(boosts: Boosts, begin: Grams, batch: Batch, spec: Spec) -> tuple[
     """$N_1$ and $N_2$."""
     now = grams(boosts, begin, spec)
     c, M = forces(now.G, now.S, batch, spec.width)[:2]
-    M, zero = spec.attention * M, jnp.zeros_like(M)
+    M = spec.attention * M
+    zero = jnp.zeros_like(M)
     turn = spec.output_norm**0.5 * c
     N1 = jnp.block([[zero, turn[:, None]], [turn[None], jnp.zeros((1, 1))]])
     return N1, jnp.block([[zero, M.T], [M, zero]])
@@ -73,9 +81,10 @@ def generators(boosts: Boosts, begin: Grams, batch: Batch, spec: Spec) -> tuple[
 def weights(boosts: Boosts, begin: Start) -> Weights:
     """All four matrices now, given those at the start."""
     W_Q, W_K, W_V, W = begin.weights
-    d, a = W_Q.shape[1], begin.a
+    d = W_Q.shape[1]
+    a = begin.a
     size = jnp.sqrt(a @ a)
     Theta = jnp.concatenate([W_V, (a @ W)[:, None] / size], axis=1) @ boosts.Phi
     Z = jnp.concatenate([W_Q, W_K], axis=1) @ boosts.Psi
     W_now = W + jnp.outer(a, size * Theta[:, d] - a @ W) / size**2
-    return Weights(Z[:, :d], Z[:, d:], Theta[:, :d], W_now)
+    return Weights(W_Q=Z[:, :d], W_K=Z[:, d:], W_V=Theta[:, :d], W=W_now)
