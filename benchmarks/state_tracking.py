@@ -58,7 +58,7 @@ def compare_updates(table: Table, torch, spec, device: str) -> None:
     import torch_state_tracking
 
     from phasescope.engine.precision import exact_numbers
-    from phasescope.studies.state_tracking import network
+    from phasescope.studies.state_tracking.decoder import network
     from phasescope.studies.state_tracking.training import shape_of
 
     with exact_numbers():
@@ -171,7 +171,8 @@ def rollouts(table: Table, quick: bool) -> None:
     import torch_state_tracking
 
     from phasescope.engine.precision import exact_numbers
-    from phasescope.studies.state_tracking import data, network, rollout, study
+    from phasescope.studies.state_tracking import data, study
+    from phasescope.studies.state_tracking.decoder import network, rollout
     from phasescope.studies.state_tracking.training import shape_of
 
     gpu = on_gpu()
@@ -220,7 +221,7 @@ def rollouts(table: Table, quick: bool) -> None:
 
 def routing(table: Table, quick: bool) -> None:
     """Accuracy of the reduced model on long chains, by running sums."""
-    from phasescope.studies.state_tracking.tables import accuracy_by_length
+    from phasescope.studies.state_tracking.theory_model.tables import accuracy_by_length
 
     length, count = (1000, 20) if quick else (10_000, 200)
     table.title(f"Reduced model, {count} chains of C6 and S5 of length {length}, float64")

@@ -184,7 +184,7 @@ def test_the_size_of_the_evidence_is_chosen_and_noted(full, steps, reduced):
 
 
 @pytest.mark.parametrize(("recompute", "steps", "recorded"), [(False, 12.0, True), (True, 6.0, False)])
-def test_recorded_evidence_is_read_or_run_again_and_noted(recompute, steps, recorded, tmp_path):
+def test_recorded_is_read_or_run_again_and_noted(recompute, steps, recorded, tmp_path):
     kept = ps.recorded(evidence, tmp_path / "long_run.zip")
     recording.write(
         kept, ps.run(toys.study, "quadratic", steps=12, store=False, progress=False), toys.Spec, seconds=3.0
@@ -227,7 +227,7 @@ def test_a_row_that_rests_on_what_other_code_recorded_says_so(tmp_path, monkeypa
     assert "recorded with other code" in repr(Ledger((row,)))
 
 
-def test_the_price_of_recorded_evidence_is_the_recorded_one_and_names_the_device(tmp_path, monkeypatch):
+def test_the_price_of_recorded_is_the_recorded_one_and_names_the_device(tmp_path, monkeypatch):
     kept = ps.recorded(evidence, tmp_path / "run.zip")
     run = ps.run(toys.study, "quadratic", steps=6, store=False, progress=False)
     recording.write(kept, run, toys.Spec, seconds=1234.5, device="gpu: NVIDIA H200")

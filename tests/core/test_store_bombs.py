@@ -478,6 +478,6 @@ def test_infinities_are_numbers_and_come_back():
     assert Identity.from_json(json.loads(json.dumps(who.to_json(), allow_nan=False))) == who
 
 
-def test_recorded_evidence_is_read_as_it_was(tmp_path):
+def test_recorded_is_read_as_it_was(tmp_path):
     (tmp_path / "file").write_bytes(recordfile.pack(dataset()))
     xr.testing.assert_identical(recording.read(tmp_path / "file"), dataset())

@@ -8,7 +8,7 @@ import jax.random as jr
 import numpy as np
 
 from phasescope.studies.state_tracking import actions, data
-from phasescope.studies.state_tracking.network import Shape, initial
+from phasescope.studies.state_tracking.decoder.network import Shape, initial
 
 VARIANTS = [{"residual": r, "layer_norm": n} for r, n in itertools.product((False, True), (False, True))]
 

@@ -9,7 +9,7 @@ import xarray as xr
 
 from phasescope.claims.requests import Request, Runs
 from phasescope.studies.state_tracking import study
-from phasescope.studies.state_tracking.limits import limit_sizes
+from phasescope.studies.state_tracking.theory_model.limits import limit_sizes
 from phasescope.verbs.evidence import Evidence
 
 SOLVED_WEAK = {"S3": (0.7, 0.98, 1.0, 1.0, 0.99, 0.9), "S4": (0.78, 0.98, 1.0, 0.81, 0.02, 0.0)}

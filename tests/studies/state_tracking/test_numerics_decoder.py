@@ -8,8 +8,9 @@ import numpy as np
 import optax
 import pytest
 
-from phasescope.studies.state_tracking import attention, data, network
+from phasescope.studies.state_tracking import data
 from phasescope.studies.state_tracking.data import Chains
+from phasescope.studies.state_tracking.decoder import attention, network
 
 from .decoders import VARIANTS, chains, plain_forward, small
 

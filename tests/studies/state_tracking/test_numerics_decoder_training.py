@@ -12,9 +12,10 @@ import phasescope as ps
 from phasescope.engine.job import Job, Position
 from phasescope.engine.loop import execute
 from phasescope.errors import SpecError
-from phasescope.studies.state_tracking import network, rollout, study
-from phasescope.studies.state_tracking.decoder_observables import chains_to_test, lengths_of, order
-from phasescope.studies.state_tracking.sampling import training_chains
+from phasescope.studies.state_tracking import study
+from phasescope.studies.state_tracking.decoder import network, rollout
+from phasescope.studies.state_tracking.decoder.observables import chains_to_test, lengths_of, order
+from phasescope.studies.state_tracking.decoder.sampling import training_chains
 from phasescope.studies.state_tracking.training import control, decoder, self_training
 
 SMALL = study.specify("tiny", eta=0.01, samples=6, steps=4, stage_steps=3, records=2)

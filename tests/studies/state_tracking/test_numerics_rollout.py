@@ -5,8 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from phasescope.studies.state_tracking import data, rollout
+from phasescope.studies.state_tracking import data
 from phasescope.studies.state_tracking.data import Chains
+from phasescope.studies.state_tracking.decoder import rollout
 
 from .decoders import VARIANTS, chains, plain_forward, small
 

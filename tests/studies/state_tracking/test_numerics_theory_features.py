@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import phasescope as ps
-from phasescope.studies.state_tracking import data, dense, feature_model, learning, limits, paths
+from phasescope.studies.state_tracking import data
 from phasescope.studies.state_tracking.actions import named
-from phasescope.studies.state_tracking.activation import VARPI, Activation
 from phasescope.studies.state_tracking.spec import Spec
+from phasescope.studies.state_tracking.theory_model import dense, feature_model, features, limits, paths
+from phasescope.studies.state_tracking.theory_model.activation import VARPI, Activation
 
 
 @pytest.mark.parametrize("kind", ["main", "zero", "app"])
@@ -126,12 +127,12 @@ def test_gradient_descent_and_its_path_agree_where_both_go():
     """After emergence the path of the flow passes through what small steps of descent reach."""
     spec = Spec(group="C3", vocabulary=1e4, power=10, steps=1, eta=0.02)
     V = limits.ideal_features(spec.action, 6.0)
-    x = learning.newborn(jax.tree.map(lambda v: v + 0.1 * jnp.sin(jnp.arange(v.size)).reshape(v.shape), V))
-    walk = jax.jit(lambda x: learning.glide(x, spec))
+    x = features.newborn(jax.tree.map(lambda v: v + 0.1 * jnp.sin(jnp.arange(v.size)).reshape(v.shape), V))
+    walk = jax.jit(lambda x: features.glide(x, spec))
     far = x
     for _ in range(40):
         far = walk(far)
-    slow = lambda x: learning.descend(x, jnp.zeros(()), spec)
+    slow = lambda x: features.descend(x, jnp.zeros(()), spec)
     near, steps = x, int(np.exp(far.log_time) / 0.02)
     near = jax.lax.fori_loop(0, steps, lambda i, y: slow(y), near)
     moved = np.abs(far.V.g - x.V.g).max()

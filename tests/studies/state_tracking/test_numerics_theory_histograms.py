@@ -8,9 +8,15 @@ import numpy as np
 import pytest
 from scipy.stats import multinomial
 
-from phasescope.studies.state_tracking import feature_model, histograms, limits, routing_model, running_sums
 from phasescope.studies.state_tracking.actions import named
 from phasescope.studies.state_tracking.spec import Spec
+from phasescope.studies.state_tracking.theory_model import (
+    feature_model,
+    histograms,
+    limits,
+    routing_model,
+    running_sums,
+)
 
 
 def loss(routing, action, numbers, cases):

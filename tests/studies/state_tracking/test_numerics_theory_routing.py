@@ -11,9 +11,17 @@ from scipy.integrate import solve_ivp
 
 import phasescope as ps
 from phasescope.errors import SpecError
-from phasescope.studies.state_tracking import data, dense, feature_model, limits, oracle, routing_model, running_sums
+from phasescope.studies.state_tracking import data
 from phasescope.studies.state_tracking.actions import named
 from phasescope.studies.state_tracking.spec import Spec
+from phasescope.studies.state_tracking.theory_model import (
+    dense,
+    feature_model,
+    limits,
+    routing_model,
+    running_sums,
+)
+from phasescope.studies.state_tracking.theory_model.full import listed
 
 
 def spread_out(group: str, clip: float = 5.0, **changes):
@@ -165,7 +173,7 @@ def test_stage_two_of_self_training_sees_the_true_loss_as_long_as_the_teacher_is
 
 def test_too_many_chains_for_the_oracle_are_counted_in_the_error():
     with pytest.raises(SpecError, match=r"lists every chain: \d+ of length 2"):
-        oracle.listed(Spec(variables=60), 2)
+        listed(Spec(variables=60), 2)
 
 
 def test_dilution_and_gap_are_sums_of_the_softmax(some):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from phasescope.records.recorded import read
-from phasescope.studies.state_tracking import recording
-from phasescope.studies.state_tracking.claims.recorded_requests import FOLDER, PIECES
+from phasescope.studies.state_tracking.claims.recorded import FOLDER, PIECES
+from phasescope.studies.state_tracking.decoder import recording
 
 KEPT = sorted(FOLDER.glob("*.zip"))
 

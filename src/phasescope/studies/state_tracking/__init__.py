@@ -2,12 +2,11 @@
 
 import phasescope as ps
 
+from . import theory, training
 from .claims import claims
 from .figures import figures
-from .oracle import theory_model
 from .spec import default, presets
-from .theory import features, routing
-from .training import control, decoder, self_training
+from .theory_model import full
 
 study = ps.Study(
     "state_tracking",
@@ -17,7 +16,14 @@ study = ps.Study(
         "with Length Generalization (NeurIPS 2025)"
     ),
     presets=presets,
-    arms=(theory_model, features, routing, decoder, self_training, control),
+    arms=(
+        full.theory_model,
+        theory.features,
+        theory.routing,
+        training.decoder,
+        training.self_training,
+        training.control,
+    ),
     claims=claims,
     figures=figures,
 )

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Int
 
-from ...errors import SpecError
+import phasescope as ps
 
 KINDS = "C6 (cyclic), S5 (symmetric), D4 (dihedral), A4 (alternating), Q8, products such as C2xC3, regS3 (on itself)"
 LARGEST = 5040  # rows of a table: seven values under all permutations
@@ -58,24 +58,24 @@ def validated(table: Sequence[Sequence[int]] | np.ndarray, name: str = "table") 
     try:
         rows = np.asarray(table)
     except ValueError:
-        raise SpecError(f"{name}: the rows of an action must be of one length.") from None
+        raise ps.SpecError(f"{name}: the rows of an action must be of one length.") from None
     if rows.ndim != 2 or rows.size == 0 or not np.issubdtype(rows.dtype, np.integer):
-        raise SpecError(f"{name}: an action is a table of whole numbers, a row for each element; got {rows.shape}.")
+        raise ps.SpecError(f"{name}: an action is a table of whole numbers, a row for each element; got {rows.shape}.")
     points = np.arange(rows.shape[1])
     for g, row in enumerate(rows):
         if not np.array_equal(np.sort(row), points):
-            raise SpecError(
+            raise ps.SpecError(
                 f"{name} is no group action: row {g}, {row.tolist()}, is no permutation of {points.tolist()}."
             )
     distinct, copies = np.unique(rows, axis=0, return_counts=True)
     if copies.min() != copies.max():
-        raise SpecError(
+        raise ps.SpecError(
             f"{name} is no group action: rows occur {copies.min()} to {copies.max()} times, not equally often."
         )
     known = {row.tobytes() for row in distinct}
     for g, h in itertools.product(distinct, distinct):
         if np.ascontiguousarray(g[h]).tobytes() not in known:
-            raise SpecError(
+            raise ps.SpecError(
                 f"{name} is no group action: it holds {g.tolist()} and {h.tolist()} but not their composition "
                 f"{g[h].tolist()}. Add the missing rows, or take one of {KINDS}."
             )
@@ -97,7 +97,7 @@ def on_itself(action: Action, name: str = "") -> Action:
     """The group of a faithful action acting on its own elements from the left: simply transitive."""
     index = {row.tobytes(): g for g, row in enumerate(action.table)}
     if len(index) < action.actions:
-        raise SpecError(f"{action.name} repeats rows, so its elements cannot be told apart by what they do.")
+        raise ps.SpecError(f"{action.name} repeats rows, so its elements cannot be told apart by what they do.")
     table = [[index[np.ascontiguousarray(g[h]).tobytes()] for h in action.table] for g in action.table]
     return Action(name or f"reg{action.name}", np.array(table))
 
@@ -112,7 +112,7 @@ def fibres(action: Action) -> Int[np.ndarray, "image value element"]:
 def needs_transitive(action: Action) -> None:
     """Features are labelled by (image, value): every pair must occur."""
     if not action.is_transitive:
-        raise SpecError(
+        raise ps.SpecError(
             f"{action.name}: the theory needs a transitive action, but some values are never reached from 0."
         )
 
@@ -120,15 +120,15 @@ def needs_transitive(action: Action) -> None:
 def _simple(part: str, whole: str) -> Action:
     match = re.fullmatch(r"([CSDAQ])(\d+)", part)
     if match is None:
-        raise SpecError(f'there is no group "{whole}". Known: {KINDS}; or rows written out, as in "012 120 201".')
+        raise ps.SpecError(f'there is no group "{whole}". Known: {KINDS}; or rows written out, as in "012 120 201".')
     kind, n = match[1], int(match[2])
     least = {"C": 1, "S": 1, "D": 3, "A": 3, "Q": 8}[kind]
     if n < least or (kind == "Q" and n != 8):
-        raise SpecError(f'"{part}": {kind} needs a number {"equal to" if kind == "Q" else "of at least"} {least}.')
+        raise ps.SpecError(f'"{part}": {kind} needs a number {"equal to" if kind == "Q" else "of at least"} {least}.')
     if kind in "CD" and n * (1 + (kind == "D")) > LARGEST:
-        raise SpecError(f'"{part}" has too many elements; tables stop at {LARGEST} rows.')
+        raise ps.SpecError(f'"{part}" has too many elements; tables stop at {LARGEST} rows.')
     if kind in "SA" and n > 7:
-        raise SpecError(f'"{part}" has {n}!{"/2" if kind == "A" else ""} elements; tables stop at {LARGEST} rows.')
+        raise ps.SpecError(f'"{part}" has {n}!{"/2" if kind == "A" else ""} elements; tables stop at {LARGEST} rows.')
     y = np.arange(n)
     if kind == "C":
         table = (y[:, None] + y) % n
@@ -145,7 +145,7 @@ def _simple(part: str, whole: str) -> Action:
 def _product(a: Action, b: Action, name: str) -> Action:
     """Both groups act on pairs of values, each on its own part."""
     if a.actions * b.actions > LARGEST:
-        raise SpecError(f'"{name}" has {a.actions * b.actions} elements; tables stop at {LARGEST} rows.')
+        raise ps.SpecError(f'"{name}" has {a.actions * b.actions} elements; tables stop at {LARGEST} rows.')
     table = a.table[:, None, :, None] * b.values + b.table[None, :, None, :]
     return Action(name, table.reshape(a.actions * b.actions, a.values * b.values))
 

@@ -17,7 +17,8 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Int, PRNGKeyArray
 
-from ...errors import SpecError
+import phasescope as ps
+
 from .actions import Action
 
 SLOTS = 5
@@ -70,9 +71,9 @@ def vocabulary(action: Action, variables: int) -> Vocabulary:
 def check_length(length: int, variables: int) -> None:
     """A chain of L moves names L + 1 different variables."""
     if length < 1:
-        raise SpecError(f"a chain has at least one move, got length={length}.")
+        raise ps.SpecError(f"a chain has at least one move, got length={length}.")
     if length + 1 > variables:
-        raise SpecError(
+        raise ps.SpecError(
             f"a chain of length {length} needs {length + 1} different variables, but variables={variables}. "
             f"Take variables={length + 1} or more, or length={variables - 1} or less."
         )
@@ -137,14 +138,14 @@ def sentence(chain: Chains, tokens: Vocabulary, answered: int | None = None) -> 
     """All predicates in order, then the answers 0..`answered` (by default all)."""
     last = chain.length if answered is None else answered
     if not 0 <= last <= chain.length:
-        raise SpecError(f"a chain of length {chain.length} has answers 0 to {chain.length}, asked for {answered}.")
+        raise ps.SpecError(f"a chain of length {chain.length} has answers 0 to {chain.length}, asked for {answered}.")
     return jnp.concatenate([predicates(chain, tokens), answers(chain, tokens)[..., : last + 1, :]], axis=-2)
 
 
 def truncated(clauses: Int[Array, "... clause slot"], length: int, answered: int) -> Int[Array, "... kept slot"]:
     """A full sentence of a chain of `length` moves, cut off after answer `answered`."""
     if not 0 <= answered <= length or clauses.shape[-2] < length + answered + 1:
-        raise SpecError(f"a sentence of {clauses.shape[-2]} clauses has no answer {answered} at length={length}.")
+        raise ps.SpecError(f"a sentence of {clauses.shape[-2]} clauses has no answer {answered} at length={length}.")
     return clauses[..., : length + answered + 1, :]
 
 
@@ -154,7 +155,7 @@ def permuted(
     """The sentence with its predicates in another order: place i holds predicate `order[i]`; answers stay."""
     length = len(order)
     if not np.array_equal(np.sort(np.asarray(order)), np.arange(length)) or length > clauses.shape[-2]:
-        raise SpecError(
+        raise ps.SpecError(
             f"an order of predicates is a permutation of 0..{length - 1}, got {np.asarray(order).tolist()}."
         )
     return jnp.concatenate([clauses[..., jnp.asarray(order), :], clauses[..., length:, :]], axis=-2)

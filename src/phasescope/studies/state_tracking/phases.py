@@ -10,8 +10,8 @@ import xarray as xr
 import phasescope as ps
 from phasescope import Outcome
 
-from .feature_model import targets
 from .spec import Spec, end_of_stage
+from .theory_model.feature_model import targets
 
 spec_of = Spec.of
 

@@ -6,7 +6,6 @@ import jax
 
 import phasescope as ps
 
-from ...errors import SpecError
 from . import data
 from .actions import Action, named
 
@@ -76,12 +75,12 @@ class Spec(ps.Spec):
     def __check_init__(self) -> None:
         action = named(self.group)
         if self.neurons is not None and self.neurons < action.values:
-            raise SpecError(
+            raise ps.SpecError(
                 f"neurons={self.neurons} cannot hold the features of {self.group}: a class needs a neuron for each of "
                 f"{action.values} values. Take neurons={action.values} or more."
             )
         if self.activation == "main" and self.power % 2:
-            raise SpecError(
+            raise ps.SpecError(
                 f'activation="main" needs an even power, got power={self.power}: odd ones are negative below 0.'
             )
         self._check_threshold()
@@ -92,13 +91,13 @@ class Spec(ps.Spec):
             return
         if self.threshold is None:
             if self.algorithm == 2 and self.clip <= MARGIN:
-                raise SpecError(
+                raise ps.SpecError(
                     f"the proof ends a stage at loss d^-(C_B - {MARGIN}), which clip={self.clip:g} does not bring below 1. "
                     f"Take clip above {MARGIN}, or give a threshold below {self.clip - 1:g} yourself."
                 )
             return
         if self.threshold >= self.clip - 1:
-            raise SpecError(
+            raise ps.SpecError(
                 f"threshold={self.threshold:g} asks for a loss of d^-{self.threshold:g}, but with clip={self.clip:g} no loss "
                 f"falls below d^-{self.clip - 1:g}. Take clip above {self.threshold + 1:g} (the proof wants "
                 f"{self.threshold + MARGIN:g}), or a threshold below {self.clip - 1:g}."

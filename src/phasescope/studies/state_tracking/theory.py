@@ -11,9 +11,11 @@ import xarray as xr
 
 import phasescope as ps
 
-from . import feature_model, learning, limits, steering
 from .actions import needs_transitive
 from .spec import FEATURES, STAGES, Spec, end_of_stage
+from .theory_model import feature_model, limits
+from .theory_model import features as learning
+from .theory_model import routing as steering
 
 FEATURE_STEPS, ROUTING_STEPS = 70_000, 6000
 

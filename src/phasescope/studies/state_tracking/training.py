@@ -15,15 +15,14 @@ from jaxtyping import Array, PRNGKeyArray
 
 import phasescope as ps
 
-from ...errors import SpecError
 from ...plan.dynamics import State
 from ...plan.plan import keep
-from . import network
 from .data import check_length
-from .decoder_observables import Learner, coordinates, inspect, measure
-from .network import Decoder, Shape
-from .rollout import relabelled
-from .sampling import training_chains
+from .decoder import network
+from .decoder.network import Decoder, Shape
+from .decoder.observables import Learner, coordinates, inspect, measure
+from .decoder.rollout import relabelled
+from .decoder.sampling import training_chains
 from .spec import CHAINS, DECODER, Spec
 
 ETA, STEPS = 1e-3, 3000  # where the spec leaves them open
@@ -62,7 +61,9 @@ def control(spec: Spec) -> ps.Plan:
 def shape_of(spec: Spec) -> Shape:
     """The sizes and parts of a decoder."""
     if spec.width % spec.heads:
-        raise SpecError(f"width={spec.width} cannot be cut into heads={spec.heads}: take a multiple of {spec.heads}.")
+        raise ps.SpecError(
+            f"width={spec.width} cannot be cut into heads={spec.heads}: take a multiple of {spec.heads}."
+        )
     return Shape(spec.tokens, spec.width, spec.hidden, spec.heads, spec.residual, spec.layer_norm)
 
 

@@ -9,12 +9,12 @@ import phasescope as ps
 from phasescope import Outcome, beyond, claim, theory
 
 from ..phases import ran_to_the_end, spec_of
-from . import requests as ask
+from . import evidence
 
-PATHS = tuple(ask.path.values())
+PATHS = tuple(evidence.path.values())
 
 
-@claim("Fact D.1, Lemmas D.1 and D.2", theory(ask.identity), id="D.1")
+@claim("Fact D.1, Lemmas D.1 and D.2", theory(evidence.identity), id="D.1")
 def four_scalars_carry_the_gradient(table):
     """Diagonals of the gradient are O(1/N) and equal, off-diagonals O(1/N^2) and equal: four scalars are exact."""
     nonzero = ps.at_least(table.size_diagonal, 1e-3, "diagonal") & ps.at_least(
@@ -35,7 +35,7 @@ def _at_first_end(sweep: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray, xr.Dat
     return at(sweep.q43), at(sweep.q44), np.log(sweep.vocabulary)
 
 
-@claim("Induction D.1, Lemma D.21", theory(ask.early), id="S2.1")
+@claim("Induction D.1, Lemma D.21", theory(evidence.early), id="S2.1")
 def the_first_step_opens_a_gap_of_one_over_log_d(sweep):
     """When step 1 is learned, q_43 - q_44 and q_43 are constants over log d: 0.33 and 1.3, from d = 1e3 to 1e12."""
     q43, q44, log_d = _at_first_end(sweep)
@@ -47,7 +47,7 @@ def the_first_step_opens_a_gap_of_one_over_log_d(sweep):
 @claim(
     "Lemma D.21, sign of the first gradient of Q_44",
     theory(
-        ask.early,
+        evidence.early,
         expect=Outcome.FAILS,
         because="only one term of its gradient is negative: q_44 = 0.74 q_43 from the start",
     ),
@@ -91,7 +91,7 @@ def the_gap_closes_as_attention_concentrates(*runs):
 @claim(
     "Lemma D.44",
     theory(*PATHS),
-    beyond(ask.trained["C4"], ask.trained["C6"]),
+    beyond(evidence.trained["C4"], evidence.trained["C6"]),
     id="D.44",
 )
 def the_right_predicate_never_takes_much_more_than_half(*runs):
@@ -100,7 +100,7 @@ def the_right_predicate_never_takes_much_more_than_half(*runs):
     return ps.within(most, 0.45, 0.6, "largest attention") & ran_to_the_end(*runs)
 
 
-@claim("not in the paper: step 2 alone", theory(ask.alone), id="l2-only")
+@claim("not in the paper: step 2 alone", theory(evidence.alone), id="l2-only")
 def step_two_alone_keeps_a_cyclic_task_balanced(run):
     """With the loss of step 2 only, exchanging the two clauses is a symmetry of the cyclic task: q_43 = q_44 for ever."""
     apart = ps.within(run.q43 - run.q44, -1e-9, 1e-9, "q43 - q44")
@@ -111,7 +111,7 @@ def step_two_alone_keeps_a_cyclic_task_balanced(run):
     "Theorem 4.1 (2), equation (8)",
     theory(*PATHS),
     beyond(
-        ask.trained["C4"], ask.trained["C6"],
+        evidence.trained["C4"], evidence.trained["C6"],
         expect=Outcome.FAILS,
         because="6000 updates at eta/N = 0.02 stop at eps = 0.09; eps = d^-0.65 takes a time of d^4",
     ),
@@ -145,7 +145,7 @@ def concentration_takes_a_power_of_d(*runs):
     return ps.all_of(verdicts) & ran_to_the_end(*runs)
 
 
-@claim("Theorem 4.1 (1), equation (7)", theory(ask.reach), id="4.1-1")
+@claim("Theorem 4.1 (1), equation (7)", theory(evidence.reach), id="4.1-1")
 def chains_are_followed_up_to_the_critical_length(table):
     """The last step's probability crosses a half within 15% of the L* of the mean pre-activation, 19.5 at q = 3."""
     crossed = ps.crossing(table["last"], 0.5, "down", along="chain_length")
@@ -157,7 +157,7 @@ def chains_are_followed_up_to_the_critical_length(table):
     )
 
 
-@claim("Dilution by longer contexts", theory(ask.dilution), id="dilution")
+@claim("Dilution by longer contexts", theory(evidence.dilution), id="dilution")
 def dilution_follows_the_closed_form(table):
     """eps^L is the closed form to 1e-12 up to L = 10 000: its odds are (number of wrong clauses) / (e^q43 + e^q44)."""
     odds = table.summed / (1 - table.summed)

@@ -11,12 +11,12 @@ import xarray as xr
 
 import phasescope as ps
 
-from ..decoder_observables import order
-from . import recorded_requests as kept
+from ..decoder.observables import order
+from . import recorded
 from .comparing import ahead, concentration, fall_within, reach, solved
 
 FAILS = ps.Outcome.FAILS
-norm, plain, residual = (tuple(x.values()) for x in (kept.norm, kept.plain, kept.residual))
+norm, plain, residual = (tuple(x.values()) for x in (recorded.norm, recorded.plain, recorded.residual))
 
 
 @ps.claim(

@@ -8,15 +8,15 @@ import xarray as xr
 import phasescope as ps
 from phasescope import Outcome, beyond, claim, theory
 
-from .. import limits
 from ..phases import emergence, overlaps, ran_to_the_end, rank_correlation, seeds_of, shapes, spec_of
-from . import requests as ask
+from ..theory_model import limits
+from . import evidence
 
 TRAP = "kappa = 1e-3: waiting takes no longer than growth, all neurons turn linear together and none is told apart"
 SLOW = "pulls die once e^(conf/2) << d: after 70 000 updates V is log d + log(eta t / n^2) = 24, at -9.5, and 15 is left over"
 
 
-@claim("Lemmas A.3 to A.12", theory(ask.copying), id="A")
+@claim("Lemmas A.3 to A.12", theory(evidence.copying), id="A")
 def slot_four_learns_to_copy_the_variable(run):
     """W_4 copies x_1: the diagonal sums are 10 times every other weight, and the loss falls below 1e-3."""
     end = run.isel(time=-1)
@@ -42,8 +42,8 @@ def _in_order(*runs) -> ps.Verdict:
 
 @claim(
     "Definition B.3, equation (16)",
-    theory(*ask.emerging.values()),
-    beyond(ask.trapped_seeds, expect=Outcome.UNDECIDED, because=f"no feature emerges; {TRAP}"),
+    theory(*evidence.emerging.values()),
+    beyond(evidence.trapped_seeds, expect=Outcome.UNDECIDED, because=f"no feature emerges; {TRAP}"),
     id="B.3",
 )
 def features_emerge_in_the_order_of_their_start(*runs):
@@ -54,7 +54,7 @@ def features_emerge_in_the_order_of_their_start(*runs):
 @claim(
     "Definition B.3 for the symmetric action",
     theory(
-        ask.emerging_S3,
+        evidence.emerging_S3,
         expect=Outcome.FAILS,
         because="the elements of a fibre start apart, and their mean foresees the order only roughly: tau is 0.72 and 1.0",
     ),
@@ -65,7 +65,7 @@ def symmetric_features_emerge_in_order_too(run):
     return _in_order(run)
 
 
-@claim("Lemma B.1, intervals", theory(*ask.emerging.values()), id="B.1b")
+@claim("Lemma B.1, intervals", theory(*evidence.emerging.values()), id="B.1b")
 def learning_intervals_hardly_overlap(*runs):
     """A feature grows from the knee to log(d) / 2 before the next begins; at most one pair of neighbours in ten overlaps."""
     found = [emergence(one) for run in runs for one in seeds_of(run)]
@@ -74,7 +74,7 @@ def learning_intervals_hardly_overlap(*runs):
     return ps.at_most(share, 0.15, "share of overlapping neighbours") & ps.within(growth, 1.0, 200.0, "updates to grow")
 
 
-@claim("not in the paper: the linear trap", beyond(ask.trapped["C3"], ask.trapped["C4"]), id="trap")
+@claim("not in the paper: the linear trap", beyond(evidence.trapped["C3"], evidence.trapped["C4"]), id="trap")
 def below_the_order_parameter_training_stays_uniform(*runs):
     """At kappa << 1 descent ends in the uniform guess over values: loss log n_y within 1e-3, accuracy 1 / n_y."""
     verdicts = []
@@ -95,8 +95,8 @@ def _last_shapes(run: xr.Dataset) -> tuple[dict[str, xr.DataArray], float]:
 
 @claim(
     "Equations (17a), (17b)",
-    theory(ask.limit_C3),
-    beyond(ask.learning_C3, expect=Outcome.FAILS, because=SLOW),
+    theory(evidence.limit_C3),
+    beyond(evidence.learning_C3, expect=Outcome.FAILS, because=SLOW),
     id="17ab",
 )
 def cyclic_features_tend_to_the_clip(run):
@@ -115,8 +115,8 @@ SIGNS = {"g": 1, "y": 1, "other_g": -1, "other_y": -1}
 
 @claim(
     "Equation (17c)",
-    theory(ask.limit_C3),
-    beyond(ask.learning_C3, expect=Outcome.FAILS, because=SLOW),
+    theory(evidence.limit_C3),
+    beyond(evidence.learning_C3, expect=Outcome.FAILS, because=SLOW),
     id="17c",
 )
 def confounders_cancel(run):
@@ -126,7 +126,7 @@ def confounders_cancel(run):
     return ps.all_of(near) & _mostly_alone(found) & ran_to_the_end(run)
 
 
-@claim("Lemma B.7", theory(ask.learning_C3), beyond(ask.limit_S3), id="B.7")
+@claim("Lemma B.7", theory(evidence.learning_C3), beyond(evidence.limit_S3), id="B.7")
 def sums_over_actions_and_values_stay_balanced(run):
     """The sum of V(g) less the sum of V(y) of a neuron never changes, while V itself grows past log(d)."""
     moved = float(abs(run.V_g).isel(time=-1).max())
@@ -136,9 +136,9 @@ def sums_over_actions_and_values_stay_balanced(run):
 
 @claim(
     "Equations (18a) to (18c), Theorem C.1",
-    theory(ask.limit_S3),
+    theory(evidence.limit_S3),
     beyond(
-        ask.learning_S3,
+        evidence.learning_S3,
         expect=Outcome.FAILS,
         because="at affordable times the imbalance is reversed: V(g) < V(y) after 40 000 updates",
     ),
@@ -156,7 +156,7 @@ def symmetric_features_are_imbalanced(run):
 @claim(
     "Equations (18a) to (18c), factors of the main text",
     theory(
-        ask.limit_S3,
+        evidence.limit_S3,
         expect=Outcome.FAILS,
         because="2 B and 2 B / n_y are the limit of many values; C = 1.25, 2.11, 3.46 for S3, S4, S5, not n_y",
     ),
@@ -170,7 +170,7 @@ def symmetric_features_have_the_factors_of_the_main_text(run):
     return ps.within(g, 0.9, 1.1, "V(g) / 2B") & ps.within(y, 0.9, 1.1, "n_y V(y) / 2B") & ran_to_the_end(run)
 
 
-@claim("not in the paper: reversal at finite time", beyond(ask.learning_S3), id="18-reversed")
+@claim("not in the paper: reversal at finite time", beyond(evidence.learning_S3), id="18-reversed")
 def the_imbalance_is_reversed_at_first(run):
     """After 40 000 updates the symmetric task has V(g) < V(y), by a factor 1.4 at least, opposite to its limit."""
     found, _ = _last_shapes(run)

@@ -8,10 +8,10 @@ import phasescope as ps
 from phasescope import Outcome, beyond, claim, theory
 
 from ..phases import ran_to_the_end, solved, spec_of, stage_ends
-from . import requests as ask
+from . import evidence
 
-WEAK = (ask.weak["S3"], ask.weak["S4"])
-STRONG = (ask.strong["S3"], ask.strong["S4"])
+WEAK = (evidence.weak["S3"], evidence.weak["S4"])
+STRONG = (evidence.strong["S3"], evidence.strong["S4"])
 
 
 def _at_loss(run, level: float) -> float:
@@ -24,7 +24,7 @@ def _at_loss(run, level: float) -> float:
 @claim(
     "Sections 4 and 5: the separation",
     theory(
-        *ask.equal_loss.values(),
+        *evidence.equal_loss.values(),
         expect=Outcome.FAILS,
         because="with limit features and equal loss there is none: eps = 0.157 (C4), 0.155 (S3), 0.160 (S4) at loss 1e-10",
     ),
@@ -40,7 +40,7 @@ def simply_transitive_tasks_concentrate_more(cyclic, *symmetric):
 
 @claim(
     "Sections 4 and 5: the separation, at equal updates",
-    beyond(ask.trained["C4"], ask.trained["C6"], ask.trained["S3"]),
+    beyond(evidence.trained["C4"], evidence.trained["C6"], evidence.trained["S3"]),
     id="separation-updates",
 )
 def unfinished_features_separate_the_tasks(*runs):
@@ -50,7 +50,7 @@ def unfinished_features_separate_the_tasks(*runs):
     return lead & ps.within(np.array([*cyclic, symmetric]), 0.08, 0.13, "eps") & ran_to_the_end(*runs)
 
 
-@claim("not in the paper: equal attention", theory(*ask.far.values()), id="equal-attention")
+@claim("not in the paper: equal attention", theory(*evidence.far.values()), id="equal-attention")
 def symmetric_tasks_do_better_at_equal_attention(cyclic, *symmetric):
     """At q_43 = q_44 = 4 and L = 80 the cyclic task fails where S3, S4 and S5 mostly succeed."""
     rates = np.array([float(t.rollout.isel(chain_length=0)) for t in symmetric])
@@ -74,7 +74,7 @@ def every_stage_solves_twice_its_length(*runs):
 @claim(
     "Theorem 5.1 (1), an early threshold",
     beyond(
-        ask.early_stop,
+        evidence.early_stop,
         expect=Outcome.FAILS,
         because="E_1 = 1 stops at a loss of 1e-4, before distractors are outweighed",
     ),
@@ -112,7 +112,7 @@ def doubling_at_most_doubles_the_dilution(*runs):
     return ps.all_of(verdicts) & ran_to_the_end(*runs)
 
 
-@claim("Lemma F.16: the recursion", theory(*STRONG), beyond(*WEAK, ask.weak["C6"]), id="recursion")
+@claim("Lemma F.16: the recursion", theory(*STRONG), beyond(*WEAK, evidence.weak["C6"]), id="recursion")
 def scores_grow_like_the_length(*runs):
     """e^q43 + e^q44 at the end of a stage is a constant times L_k, within a factor 2, over all stages."""
     verdicts = []

@@ -6,11 +6,11 @@ import xarray as xr
 
 import phasescope as ps
 
-from . import recorded_requests as kept
+from . import recorded
 from .comparing import own_answer
 
-without = (*kept.norm.values(), *kept.plain.values())
-residual = tuple(kept.residual.values())
+without = (*recorded.norm.values(), *recorded.plain.values())
+residual = tuple(recorded.residual.values())
 NAMES = ("C6", "S5")
 
 

@@ -6,10 +6,10 @@ import xarray as xr
 
 import phasescope as ps
 
-from . import recorded_requests as kept
+from . import recorded
 from .comparing import ahead, ends_of_stages, moves_right, reach, solved
 
-taught, control = kept.stages.values()
+taught, control = recorded.stages.values()
 
 
 @ps.claim("Figure 1b", ps.published(taught), id="F1b")

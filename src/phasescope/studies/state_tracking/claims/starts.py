@@ -9,10 +9,10 @@ import xarray as xr
 
 import phasescope as ps
 
-from . import recorded_requests as kept
+from . import recorded
 from .comparing import ahead, reach, solved
 
-small, full = tuple(kept.starts.values()), tuple(kept.plain.values())
+small, full = tuple(recorded.starts.values()), tuple(recorded.plain.values())
 NAMES = ("C6", "S5")
 
 
@@ -45,7 +45,7 @@ def smaller_embeddings_at_the_start_shorten_the_reach(
 def a_smaller_start_makes_the_contrast(cyclic: xr.Dataset, symmetric: xr.Dataset) -> ps.Verdict:
     """Started with embeddings of size 0.2 or 0.5, C6 reaches half an octave further than S5 on fresh chains."""
     found = []
-    for size in kept.STARTS:
+    for size in recorded.STARTS:
         a, b = (_end(run.sel(embedding_scale=size)) for run in (cyclic, symmetric))
         found.append(ahead(a, b, f"size {size:g}: reach of C6 - S5", by=0.1))
     return ps.all_of(found)

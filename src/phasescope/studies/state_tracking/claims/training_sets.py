@@ -9,11 +9,11 @@ import xarray as xr
 
 import phasescope as ps
 
-from . import recorded_requests as kept
+from . import recorded
 from .comparing import ahead, concentration, reach, solved
 
 UNDECIDED = ps.Outcome.UNDECIDED
-both = tuple(kept.fixed.values())
+both = tuple(recorded.fixed.values())
 SMALL, MIDDLE, LARGE = (2_000, 10_000), 50_000, 500_000
 
 
@@ -34,7 +34,11 @@ def _fitted(*runs: xr.Dataset) -> ps.Verdict:
     return ps.all_of([ps.within(loss, 0.0, 1e-3, "training loss") for loss in last])
 
 
-@ps.claim("ours, on Figure 1a", ps.published(kept.fixed["sets_C6"], kept.norm["norm_C6"]), id="F1a-set-cyclic")
+@ps.claim(
+    "ours, on Figure 1a",
+    ps.published(recorded.fixed["sets_C6"], recorded.norm["norm_C6"]),
+    id="F1a-set-cyclic",
+)
 def a_set_of_50000_serves_the_cyclic_task_as_well_as_fresh_chains(sets: xr.Dataset, fresh: xr.Dataset) -> ps.Verdict:
     """C6 trained on 50,000 chains reaches within half an octave of what fresh chains give; on 2,000 it falls behind at twice
     the training length already."""

@@ -8,17 +8,17 @@ import phasescope as ps
 from phasescope.figures.style import PALETTE
 
 from ..actions import named
-from ..claims import requests as ask
-from ..limits import critical_length
+from ..claims import evidence
 from ..phases import solved, stage_ends
+from ..theory_model.limits import critical_length
 
 
 @ps.figure(
     "The routing plane",
-    ask.path["C4"],
-    ask.weak["S3"],
-    ask.weak["S4"],
-    ask.weak["C6"],
+    evidence.path["C4"],
+    evidence.weak["S3"],
+    evidence.weak["S4"],
+    evidence.weak["C6"],
     id="plane",
     panels=(1, 2),
     size=(7.6, 3.4),
@@ -48,7 +48,7 @@ def the_plane_of_the_two_scores(cyclic, three, four, six, axes):
     gaps.set(xlabel=r"$q_{43}$", ylabel=r"$\Delta^{2,2}$", xlim=(0, 6.2))
 
 
-@ps.figure("Figures 3 and 4", ask.path["C4"], ask.weak["S3"], id="schematics", panels=(2, 3), size=(7.6, 4.6))
+@ps.figure("Figures 3 and 4", evidence.path["C4"], evidence.weak["S3"], id="schematics", panels=(2, 3), size=(7.6, 4.6))
 def attention_as_the_scores_make_it(cyclic, symmetric, axes):
     """Attention at L = 5, rows are queries (answers 0 to 4), columns predicates 1 to 5 and answers 0 to 4. Top, C4 under
     Algorithm 1: when step 1 is learned, at the peak of the gap, and at eps = 0.003. Bottom, S3 under Algorithm 2 at the
@@ -80,7 +80,7 @@ def attention_map(at, length: int) -> np.ndarray:
 
 @ps.figure(
     "Theorems 4.1 and 5.1: reach",
-    ask.reach, *ask.weak.values(), *ask.strong.values(), id="reach", panels=(1, 3), size=(8.2, 2.9),
+    evidence.reach, *evidence.weak.values(), *evidence.strong.values(), id="reach", panels=(1, 3), size=(8.2, 2.9),
 )  # fmt: skip
 def how_far_a_chain_is_followed(table, weak_3, weak_4, weak_6, strong_3, strong_4, axes):
     """Left: C6 with limit features at q = 3: the probability of the last answer crosses a half near L* = 19.5 (dashed).

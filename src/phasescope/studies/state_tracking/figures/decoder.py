@@ -6,11 +6,11 @@ import numpy as np
 
 import phasescope as ps
 
-from ..claims import recorded_requests as kept
-from ..decoder_observables import order
+from ..claims import recorded
+from ..decoder.observables import order
 from .decoder_panels import COLORS, along, heat_map
 
-norm = tuple(kept.norm.values())
+norm = tuple(recorded.norm.values())
 
 
 @ps.figure("Figure 2", *norm, id="figure_2", panels=(1, 2), size=(7.2, 2.9))

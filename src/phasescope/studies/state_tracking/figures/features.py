@@ -7,15 +7,20 @@ import numpy as np
 import phasescope as ps
 from phasescope.figures.style import PALETTE
 
-from ..claims import requests as ask
-from ..limits import limit_sizes
+from ..claims import evidence
 from ..phases import curriculum, shapes, spec_of
+from ..theory_model.limits import limit_sizes
 
 KINDS = {"g": r"$V(g)$", "y": r"$V(y)$", "other_g": r"$V(g')$", "other_y": r"$V(y')$"}
 
 
 @ps.figure(
-    "Equations (16), (17): features", ask.learning_C3, ask.limit_C3, id="emergence", panels=(1, 2), size=(7.6, 3.2)
+    "Equations (16), (17): features",
+    evidence.learning_C3,
+    evidence.limit_C3,
+    id="emergence",
+    panels=(1, 2),
+    size=(7.6, 3.2),
 )
 def features_emerge_one_by_one_and_cancel(run, limit, axes):
     """Left: the nine features of C3 (d = 1e6, q = 10) rise one after another from 1e-3 to 15 in some 30 updates each, in

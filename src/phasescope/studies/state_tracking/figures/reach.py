@@ -5,11 +5,11 @@ from __future__ import annotations
 import phasescope as ps
 from phasescope.figures.style import PALETTE
 
-from ..claims import recorded_requests as kept
+from ..claims import recorded
 from ..claims.comparing import concentration, ends_of_stages
 from .decoder_panels import COLORS, over_lengths
 
-variants = (*kept.norm.values(), *kept.plain.values(), *kept.residual.values())
+variants = (*recorded.norm.values(), *recorded.plain.values(), *recorded.residual.values())
 SHADES = ("#9ecae1", "#4292c6", "#08519c", "#000000")  # from few to many
 
 
@@ -28,7 +28,13 @@ def accuracy_over_length(norm_c, norm_s, plain_c, plain_s, residual_c, residual_
         panel.legend(loc="lower left", fontsize=7)
 
 
-@ps.figure("Figure 1a, fixed training sets", *kept.fixed.values(), id="training_sets", panels=(1, 3), size=(8.4, 2.9))
+@ps.figure(
+    "Figure 1a, fixed training sets",
+    *recorded.fixed.values(),
+    id="training_sets",
+    panels=(1, 3),
+    size=(8.4, 2.9),
+)
 def what_the_size_of_the_training_set_does(cyclic, symmetric, axes):
     """Trained on a fixed set of chains of length 5 for 20,000 updates, mean and range of 5 seeds. On 50,000 chains both groups
     solve length 5 and S5 falls behind (0.42 against 0.87 at L = 40): the published picture. On fewer S5 does not solve length 5
@@ -53,7 +59,12 @@ def what_the_size_of_the_training_set_does(cyclic, symmetric, axes):
 
 
 @ps.figure(
-    "Figure 1a, other starts", *kept.starts.values(), *kept.plain.values(), id="starts", panels=(1, 2), size=(7.4, 3.0)
+    "Figure 1a, other starts",
+    *recorded.starts.values(),
+    *recorded.plain.values(),
+    id="starts",
+    panels=(1, 2),
+    size=(7.4, 3.0),
 )
 def what_the_size_of_the_first_embeddings_does(cyclic, symmetric, full_cyclic, full_symmetric, axes):
     """The decoder without layer normalisation and residual stream, 20,000 updates on fresh chains of length 5, mean and range of
@@ -61,14 +72,14 @@ def what_the_size_of_the_first_embeddings_does(cyclic, symmetric, full_cyclic, f
     and 0.94: the start moves the curve further than the group does."""
     pairs = ((cyclic, full_cyclic), (symmetric, full_symmetric))
     for panel, name, (run, full) in zip(axes, ("C6", "S5"), pairs, strict=True):
-        curves = {size: run.accuracy.sel(embedding_scale=size) for size in kept.STARTS} | {1.0: full.accuracy}
+        curves = {size: run.accuracy.sel(embedding_scale=size) for size in recorded.STARTS} | {1.0: full.accuracy}
         for (size, accuracy), color in zip(curves.items(), SHADES, strict=False):
             over_lengths(panel, accuracy.isel(time=-1), f"size {size:g}", color)
         panel.set(ylabel="accuracy", title=name)
     axes[0].legend(loc="lower left", fontsize=7)
 
 
-@ps.figure("Figure 1b", *kept.stages.values(), id="figure_1b", panels=(1, 2), size=(7.4, 3.0))
+@ps.figure("Figure 1b", *recorded.stages.values(), id="figure_1b", panels=(1, 2), size=(7.4, 3.0))
 def self_training_and_its_control(taught, control, axes):
     """S5 after 8,000 updates at length 5 (grey) and after each of 3 stages of 3,000: left on self-labelled chains of length 10,
     20 and 40, right on chains of length 5 with true labels. Mean and standard deviation of 5 seeds. The curve moves right at

@@ -18,7 +18,7 @@ import numpy as np
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, Int
 
-from .actions import Action
+from ..actions import Action
 from .feature_model import Constants, Features
 
 

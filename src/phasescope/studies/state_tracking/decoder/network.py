@@ -17,7 +17,7 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from .data import SLOTS, Chains, Vocabulary
+from ..data import SLOTS, Chains, Vocabulary
 
 EPSILON = 1e-5  # of layer normalisation
 NAME, VALUE = 3, 4  # the slots of an answer

@@ -13,11 +13,11 @@ from scipy.special import perm
 
 import phasescope as ps
 
-from ...errors import SpecError
-from . import data, dense, feature_model
+from .. import data
+from ..observables import DenseObserved
+from ..spec import NEURONS, STAGES, Spec, end_of_stage
+from . import dense, feature_model
 from .dense import Dense
-from .observables import DenseObserved
-from .spec import NEURONS, STAGES, Spec, end_of_stage
 
 MOST_CHAINS = 100_000
 VALUE_SLOT = 4
@@ -51,7 +51,7 @@ def listed(spec: Spec, length: int) -> data.Chains:
     action = spec.action
     count = perm(spec.variables, length + 1, exact=True) * action.values * action.actions**length
     if count > MOST_CHAINS:
-        raise SpecError(
+        raise ps.SpecError(
             f"theory_model lists every chain: {count} of length {length} with variables={spec.variables} and "
             f"group={spec.group}, more than {MOST_CHAINS}. Take fewer variables or a smaller group, or the arms features "
             "and routing."

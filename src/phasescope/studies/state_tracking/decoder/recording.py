@@ -1,6 +1,7 @@
-"""Make the recorded evidence, piece by piece; run this where there is a GPU.
+r"""Make the recorded evidence, piece by piece; run this where there is a GPU.
 
-    python -m phasescope.studies.state_tracking.recording --out FOLDER [--only NAME ...] [--skip NAME ...] [--within SECONDS]
+    python -m phasescope.studies.state_tracking.decoder.recording --out FOLDER \
+        [--only NAME ...] [--skip NAME ...] [--within SECONDS]
 
 Each piece is one sweep whose result is written to FOLDER/recorded/NAME.zip as soon as it is there, and FOLDER/recorded.tar
 is made anew. A piece that FOLDER or the study already holds is left out, and so is one that would probably not end within
@@ -22,8 +23,8 @@ import xarray as xr
 
 import phasescope as ps
 
-from ...claims.requests import Recorded, Sweeps
-from ...records.recorded import write
+from ....claims.requests import Recorded, Sweeps
+from ....records.recorded import write
 
 DIGITS = 2**-14  # to which attention along chains is kept: the rest is noise, and does not compress
 LONG = ("attention_predicate", "attention_answer", "heat_double", "heat_quadruple")
@@ -32,7 +33,7 @@ TINY: dict[str, Any] = {"samples": 4, "stages": 1, "steps": 6, "stage_steps": 3,
 
 def make(evidence: Recorded, **more: Any) -> xr.Dataset:
     """Run what was asked for and write it down."""
-    from . import study
+    from .. import study
 
     ask = evidence.request
     assert isinstance(ask, Sweeps)
@@ -91,7 +92,7 @@ def pack_all(folder: Path) -> None:
 
 def main() -> None:
     """The command line."""
-    from .claims.recorded_requests import FOLDER, PIECES
+    from ..claims.recorded import FOLDER, PIECES
 
     parser = argparse.ArgumentParser(description="Make the recorded evidence of state_tracking.")
     parser.add_argument("--out", type=Path, required=True, help="where recorded/*.zip and recorded.tar go")

@@ -15,9 +15,9 @@ import numpy as np
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from . import data
+from .. import data
+from ..spec import Spec
 from .feature_model import Constants, Features
-from .spec import Spec
 
 VARIABLE_PLACES = (0, 2, 3)  # of W_5, frozen at the start (Assumption B.1)
 

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import jax.random as jr
 from jaxtyping import PRNGKeyArray
 
-from . import data
-from .data import Chains
-from .spec import Spec
+from .. import data
+from ..data import Chains
+from ..spec import Spec
 
 
 def training_chains(spec: Spec, length: int, count: int, key: PRNGKeyArray, source: PRNGKeyArray) -> Chains:

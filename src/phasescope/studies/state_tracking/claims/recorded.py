@@ -1,4 +1,4 @@
-"""Evidence of the decoder at full size: five seeds a row, computed on one GPU and recorded (see `recording.py`).
+"""Evidence of the decoder at full size: five seeds a row, computed on one GPU and recorded (see `decoder/recording.py`).
 
 All have 200 variables, width 256, 1024 hidden neurons, batches of 256, Adam at 1e-4 and 500 test chains a length.
 `plain` has neither residual stream nor layer normalisation, `norm` only the latter, `residual` both. `starts` is `plain`

@@ -15,9 +15,9 @@ import numpy as np
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from ..actions import Action
+from ..data import follow
 from . import limits
-from .actions import Action
-from .data import follow
 from .feature_model import Constants, Features
 from .routing_model import Routing
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import phasescope as ps
 from phasescope.claims.requests import Runs
 
-from .. import tables
-from ..oracle import theory_model
 from ..theory import features, routing
+from ..theory_model import tables
+from ..theory_model.full import theory_model
 
 # Copying the variable: the full model over every chain, 24 variables.
 copying = ps.runs(

@@ -16,9 +16,9 @@ import numpy as np
 from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from .actions import Action
+from ..actions import Action
+from ..spec import Spec
 from .activation import Activation
-from .spec import Spec
 
 
 class Features(eqx.Module):

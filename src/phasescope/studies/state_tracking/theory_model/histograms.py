@@ -22,8 +22,8 @@ from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, Int
 from scipy.special import comb, gammaln
 
+from ..actions import Action
 from . import limits
-from .actions import Action
 from .feature_model import Constants
 from .routing_model import Routing, identity
 

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from .actions import Action, needs_transitive
+from ..actions import Action, needs_transitive
 from .feature_model import Features, targets
 
 

@@ -11,13 +11,13 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float
 
+from ..observables import RolloutObserved, RoutingObserved
+from ..spec import Spec
 from . import feature_model, histograms, limits, paths, routing_model
 from .feature_model import Features
-from .learning import LN10
-from .observables import RolloutObserved, RoutingObserved
+from .features import LN10
 from .routing_model import Routing
 from .running_sums import accuracies
-from .spec import Spec
 
 TEST_KEY = 20  # the test chains are the same in all runs
 

@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from ..data import Chains
 from . import network
-from .data import Chains
 from .network import NAME, Decoder
 
 

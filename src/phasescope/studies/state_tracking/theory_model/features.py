@@ -6,10 +6,10 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from ..observables import FeatureObserved
+from ..spec import Spec
 from . import feature_model, paths
 from .feature_model import Features
-from .observables import FeatureObserved
-from .spec import Spec
 
 NEVER = -1.0
 STRIDE = 0.02

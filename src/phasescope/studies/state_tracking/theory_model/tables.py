@@ -8,9 +8,10 @@ import jax.random as jr
 import numpy as np
 import xarray as xr
 
-from . import data, dense, feature_model, limits, routing_model
+from .. import data
+from ..spec import Spec
+from . import dense, feature_model, limits, routing_model
 from .running_sums import accuracies
-from .spec import Spec
 
 
 def gradient_identity(tasks: tuple[str, ...] = ("C3", "S3"), variables: tuple[int, ...] = (5, 4)) -> xr.Dataset:

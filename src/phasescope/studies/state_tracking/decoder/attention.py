@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from ..data import Chains
 from . import network
-from .data import Chains
 from .network import VALUE, Decoder, Embedded
 
 

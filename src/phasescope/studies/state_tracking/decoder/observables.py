@@ -13,11 +13,11 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 import phasescope as ps
 
+from ..data import Chains
+from ..spec import Spec
 from . import attention, network, rollout
-from .data import Chains
 from .network import Decoder
 from .sampling import training_chains
-from .spec import Spec
 
 field = ps.field
 TEST_SEED = 6  # of the test chains, which are the same for all runs
