@@ -76,6 +76,7 @@ from .study import Study as Study
 from .study import find as find
 from .verbs.check import check as check
 from .verbs.draw import draw as draw
+from .verbs.record import record as record
 from .verbs.run import run as run
 from .verbs.sweep import sweep as sweep
 

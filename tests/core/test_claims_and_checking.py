@@ -347,3 +347,15 @@ def test_a_claim_that_selects_the_records_it_compares_is_judged():
 def test_the_users_joins_are_left_alone():
     ledger(forgets_records)
     assert xr.get_options()["arithmetic_join"] == "inner"
+
+
+def test_record_runs_the_request_and_writes_what_claims_will_read(tmp_path):
+    kept = ps.recorded(ps.sweeps(toys.quadratic, steps=6, start=[1.0, 2.0]), tmp_path / "new" / "sweep.zip")
+    made = ps.record(toys.study, kept, prepare=lambda ds: ds.assign(loss=ds.loss.round(3)), rounded=1e-3)
+    found = recording.read(kept.file)
+    manifest = json.loads(found.attrs["manifest"])
+    assert found.start.values.tolist() == [1.0, 2.0]
+    xr.testing.assert_identical(found.loss, made.loss)
+    assert (found.loss == found.loss.round(3)).all()
+    assert manifest["rounded"] == 1e-3
+    assert manifest["seconds"] >= 0

@@ -99,7 +99,7 @@ def sized(small: Runs | Sweeps | Tables, full: Runs | Sweeps | Tables) -> Sized:
 
 
 def recorded(request: Runs | Sweeps, file: Path) -> Recorded:
-    """Ask for what `recording.write` left in the file; `check --recompute` runs the request itself instead."""
+    """Ask for what `ps.record` left in the file; `check --recompute` runs the request itself instead."""
     return Recorded(request, file)
 
 

@@ -1,0 +1,76 @@
+"""The verb `record`: run what recorded evidence asks for, and keep it in its file."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import xarray as xr
+
+from ..claims.requests import Recorded, Runs, Sweeps
+from ..records.recorded import write
+from ..study import Study, find
+from .run import run
+from .sweep import sweep
+
+
+def record(
+    study: str | Study,
+    evidence: Recorded,
+    *,
+    prepare: Callable[[xr.Dataset], xr.Dataset] | None = None,
+    **more: Any,
+) -> xr.Dataset:
+    """Run the request of recorded evidence and write its dataset to the file that claims will read.
+
+        >>> import pathlib, tempfile
+        >>> import phasescope as ps
+        >>> study = ps.find("regular_language")
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "short.zip"
+        >>> piece = ps.recorded(ps.runs(study.arm("symmetric"), at=[0, 600]), file)
+        >>> ds = ps.record(study, piece)
+        >>> file.exists(), ds.attrs["arm"]
+        (True, 'symmetric')
+
+    **Arguments:** `study` is a name, the path of a file, or a Study. `evidence` comes from `ps.recorded`.
+    `prepare` may change the dataset before it is written, for example round what is noise. `more` goes
+    into the manifest of the file, beside the machine, the versions, the code and the seconds it took.
+
+    **Returns:** the dataset as it was written. Nothing is read from a store or kept in one.
+
+    **Raises:** what `ps.run` and `ps.sweep` raise.
+    """
+    chosen = find(study)
+    began = time.perf_counter()
+    ds = _carried_out(chosen, evidence.request)
+    seconds = time.perf_counter() - began
+    if prepare is not None:
+        ds = prepare(ds)
+    write(evidence, ds, type(chosen.spec), seconds=round(seconds, 1), **more)
+    return ds
+
+
+def _carried_out(study: Study, request: Runs | Sweeps) -> xr.Dataset:
+    fields: dict[str, Any] = dict(request.changes)
+    if isinstance(request, Runs):
+        return run(
+            study,
+            request.arm,
+            preset=request.preset,
+            seed=request.seed,
+            at=request.at,
+            store=False,
+            **fields,
+        )
+    fields |= {name: list(values) for name, values in request.axes}
+    return sweep(
+        study,
+        request.arm,
+        preset=request.preset,
+        seeds=request.seeds,
+        at=request.at,
+        lanes=request.lanes,
+        store=False,
+        **fields,
+    )
