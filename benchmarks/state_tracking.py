@@ -59,7 +59,7 @@ def compare_updates(table: Table, torch, spec, device: str) -> None:
 
     from phasescope.engine.precision import exact_numbers
     from phasescope.studies.state_tracking.decoder import network
-    from phasescope.studies.state_tracking.training import shape_of
+    from phasescope.studies.state_tracking.decoder.training import shape_of
 
     with exact_numbers():
         net = network.initial(jr.key(0), shape_of(spec), "float64")
@@ -173,7 +173,7 @@ def rollouts(table: Table, quick: bool) -> None:
     from phasescope.engine.precision import exact_numbers
     from phasescope.studies.state_tracking import data, study
     from phasescope.studies.state_tracking.decoder import network, rollout
-    from phasescope.studies.state_tracking.training import shape_of
+    from phasescope.studies.state_tracking.decoder.training import shape_of
 
     gpu = on_gpu()
     device = "cuda" if gpu else "cpu"

@@ -29,7 +29,12 @@ def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
 
 
 def _described(ds: xr.Dataset, spec: Any, arm: str) -> xr.Dataset:
-    return ds.assign_attrs(spec=json.dumps(spec.to_json()), arm=arm, status="finished")
+    return ds.assign_attrs(
+        spec=json.dumps(spec.to_json()),
+        arm=arm,
+        status="finished",
+        planned_end=float(ds.time[-1]),
+    )
 
 
 def _recursion(spec: Any) -> xr.Dataset:

@@ -127,8 +127,8 @@ def test_gradient_descent_and_its_path_agree_where_both_go():
     """After emergence the path of the flow passes through what small steps of descent reach."""
     spec = Spec(group="C3", vocabulary=1e4, power=10, steps=1, eta=0.02)
     V = limits.ideal_features(spec.action, 6.0)
-    x = features.newborn(jax.tree.map(lambda v: v + 0.1 * jnp.sin(jnp.arange(v.size)).reshape(v.shape), V))
-    walk = jax.jit(lambda x: features.glide(x, spec))
+    x = features.initial(jax.tree.map(lambda v: v + 0.1 * jnp.sin(jnp.arange(v.size)).reshape(v.shape), V))
+    walk = jax.jit(lambda x: features.flow_step(x, spec))
     far = x
     for _ in range(40):
         far = walk(far)

@@ -6,7 +6,6 @@ from . import theory, training
 from .claims import claims
 from .figures import figures
 from .spec import default, presets
-from .theory_model import full
 
 study = ps.Study(
     "state_tracking",
@@ -17,7 +16,7 @@ study = ps.Study(
     ),
     presets=presets,
     arms=(
-        full.theory_model,
+        theory.theory_model,
         theory.features,
         theory.routing,
         training.decoder,

@@ -121,7 +121,8 @@ def _simple(part: str, whole: str) -> Action:
     match = re.fullmatch(r"([CSDAQ])(\d+)", part)
     if match is None:
         raise ps.SpecError(f'there is no group "{whole}". Known: {KINDS}; or rows written out, as in "012 120 201".')
-    kind, n = match[1], int(match[2])
+    kind = match[1]
+    n = int(match[2])
     least = {"C": 1, "S": 1, "D": 3, "A": 3, "Q": 8}[kind]
     if n < least or (kind == "Q" and n != 8):
         raise ps.SpecError(f'"{part}": {kind} needs a number {"equal to" if kind == "Q" else "of at least"} {least}.')

@@ -122,14 +122,16 @@ def _starts_and_moves(action: Action, length: int) -> Int[np.ndarray, "case entr
 
 def predicates(chain: Chains, tokens: Vocabulary) -> Int[Array, "... clause slot"]:
     """Clauses 1..L: (x_n, g_n, x_{n-1}, blank, blank)."""
-    names, moves = jnp.asarray(chain.names), jnp.asarray(chain.actions)
+    names = jnp.asarray(chain.names)
+    moves = jnp.asarray(chain.actions)
     blank = jnp.full_like(moves, tokens.blank)
     return jnp.stack([names[..., 1:], moves + tokens.first_action, names[..., :-1], blank, blank], axis=-1)
 
 
 def answers(chain: Chains, tokens: Vocabulary) -> Int[Array, "... clause slot"]:
     """Clauses 0..L: (blank, blank, blank, x_n, y_n)."""
-    names, values = jnp.asarray(chain.names), jnp.asarray(chain.values)
+    names = jnp.asarray(chain.names)
+    values = jnp.asarray(chain.values)
     blank = jnp.full_like(names, tokens.blank)
     return jnp.stack([blank, blank, blank, names, values + tokens.first_value], axis=-1)
 

@@ -56,17 +56,13 @@ class DenseObserved(ps.Observables):
     slot_loss: Float[Array, "output_slot"] = field(
         symbol=r"\mathrm{Loss}_i", doc="loss of each output slot at length 1, attention uniform"
     )
-    pair_loss: Float[Array, "step"] | None = field(symbol=r"\mathrm{Loss}_5^{2,\ell}", doc="value loss at length 2")
-    copy_sum: Float[Array, "variable"] | None = field(
+    pair_loss: Float[Array, "step"] = field(symbol=r"\mathrm{Loss}_5^{2,\ell}", doc="value loss at length 2")
+    copy_sum: Float[Array, "variable"] = field(
         symbol=r"\Phi_{4j}", doc="sum over alive neurons of the copying diagonal"
     )
-    copy_best: Float[Array, "variable"] | None = field(
-        symbol=r"\Gamma_{4j}", doc="largest pre-activation on the diagonal"
-    )
-    strongest: Float[Array, "place"] | None = field(
-        doc="largest weight of slot 4 of each input slot, its diagonal left out"
-    )
-    off_variable: Float[Array, ""] | None = field(doc="largest weight of slot 4 in classes that are no variable")
-    diagonal: Float[Array, "block"] | None = field(doc="mean diagonal of Q_43 and of Q_44")
-    off_diagonal: Float[Array, "block"] | None = field(doc="mean off-diagonal of Q_43 and of Q_44")
-    spread: Float[Array, "block"] | None = field(doc="largest departure of an entry of Q from these means")
+    copy_best: Float[Array, "variable"] = field(symbol=r"\Gamma_{4j}", doc="largest pre-activation on the diagonal")
+    strongest: Float[Array, "place"] = field(doc="largest weight of slot 4 of each input slot, its diagonal left out")
+    off_variable: Float[Array, ""] = field(doc="largest weight of slot 4 in classes that are no variable")
+    diagonal: Float[Array, "block"] = field(doc="mean diagonal of Q_43 and of Q_44")
+    off_diagonal: Float[Array, "block"] = field(doc="mean off-diagonal of Q_43 and of Q_44")
+    spread: Float[Array, "block"] = field(doc="largest departure of an entry of Q from these means")

@@ -8,7 +8,6 @@ import numpy as np
 import xarray as xr
 
 import phasescope as ps
-from phasescope import Outcome
 
 from .spec import Spec, end_of_stage
 from .theory_model.feature_model import targets
@@ -22,23 +21,16 @@ def ran_to_the_end(*runs: xr.Dataset) -> ps.Verdict:
 
 
 def _ended(run: xr.Dataset) -> ps.Verdict:
-    spec, last, arm = spec_of(run), run.isel(time=-1), run.attrs["arm"]
+    spec = spec_of(run)
+    last = run.isel(time=-1)
+    arm = run.attrs["arm"]
     if arm == "routing" and spec.algorithm == 2 and spec.features == "ideal":
         level = -end_of_stage(spec) * np.log(spec.vocabulary)
         stages = int(last.stage) + 1
         if stages < spec.stages or not float(np.log(last.loss)) <= level:
             return ps.undecided(f"stage {stages} of {spec.stages} is not at its loss", "a run to the end")
-        return ps.Verdict(Outcome.HOLDS, "", "")
-    return ps.reached(run, _planned(spec, arm))
-
-
-def _planned(spec: Spec, arm: str) -> float:
-    if arm == "features":
-        return (spec.steps or 0) + (spec.distance if spec.pace == "path" else 0)
-    if arm == "theory_model":
-        return spec.feature_steps
-    first = spec.feature_steps if spec.features == "trained" else 0
-    return first + (spec.distance if spec.pace == "path" else spec.steps or 0)
+        return ps.Verdict(ps.Outcome.HOLDS, "", "")
+    return ps.reached(run)
 
 
 def curriculum(start: xr.DataArray) -> list[tuple[int, int, int]]:
@@ -60,7 +52,8 @@ def emergence(run: xr.Dataset) -> xr.Dataset:
     `time` and `begin`: when the pair (image, value) was learned, by whichever neuron; `hit`: whether it was the one the
     curriculum names.
     """
-    first, last = run.isel(time=0), run.isel(time=-1)
+    first = run.isel(time=0)
+    last = run.isel(time=-1)
     learned = last.learned.transpose("image", "neuron", "value").values
     began = last.began.transpose("image", "neuron", "value").values
     rows = []
@@ -86,7 +79,8 @@ def rank_correlation(found: xr.Dataset) -> float:
 def overlaps(found: xr.Dataset) -> int:
     """Neighbours in time whose intervals [begin, time] overlap."""
     order = np.argsort(found.time.values)
-    begin, end = found.begin.values[order], found.time.values[order]
+    begin = found.begin.values[order]
+    end = found.time.values[order]
     return int((begin[1:] < end[:-1]).sum())
 
 
@@ -113,8 +107,13 @@ def shapes(record: xr.Dataset) -> dict[str, xr.DataArray]:
         found["alone"].append(float(neurons.size == 1))
         if neurons.size != 1:
             continue
-        r, on, others = neurons[0], right[j, y], np.arange(psi.shape[2]) != y
-        g, not_g, here, elsewhere = V_g[j, r, on], V_g[j, r, ~on], V_y[j, r, y], V_y[j, r, others]
+        r = neurons[0]
+        on = right[j, y]
+        others = np.arange(psi.shape[2]) != y
+        g = V_g[j, r, on]
+        not_g = V_g[j, r, ~on]
+        here = V_y[j, r, y]
+        elsewhere = V_y[j, r, others]
         parts = {"g": g, "y": [here], "other_g": not_g, "other_y": elsewhere}
         parts |= {"conf_y": (g[:, None] + elsewhere).ravel(), "conf_g": not_g + here}
         for name, values in parts.items():

@@ -125,9 +125,20 @@ FEATURES = ("group", "vocabulary", *NEURONS, "eta", "steps", "pace", "distance")
 STAGES = ("attention_eta", "algorithm", "stages", "threshold", "feature_steps")
 CHAINS = ("group", "variables", "length", "samples")
 DECODER = (
-    "width", "hidden", "heads", "residual", "layer_norm", "embedding_scale",
-    "batch", "dataset", "optimiser", "eta", "steps", "records", "precision",
-)  # fmt: skip
+    "width",
+    "hidden",
+    "heads",
+    "residual",
+    "layer_norm",
+    "embedding_scale",
+    "batch",
+    "dataset",
+    "optimiser",
+    "eta",
+    "steps",
+    "records",
+    "precision",
+)
 
 
 def end_of_stage(spec: Spec):
@@ -138,9 +149,27 @@ def end_of_stage(spec: Spec):
 default = Spec()
 presets = {
     "tiny": Spec(
-        group="C3", variables=6, length=2, vocabulary=1e4, neurons=6, power=4, knee=0.1, eta=0.01, steps=8, threshold=1.0,
-        distance=20, feature_steps=20, init_scale=0.01, bias=0.1, samples=8, width=8, hidden=16, batch=4, stage_steps=4,
-        records=2, precision="float64",
+        group="C3",
+        variables=6,
+        length=2,
+        vocabulary=1e4,
+        neurons=6,
+        power=4,
+        knee=0.1,
+        eta=0.01,
+        steps=8,
+        threshold=1.0,
+        distance=20,
+        feature_steps=20,
+        init_scale=0.01,
+        bias=0.1,
+        samples=8,
+        width=8,
+        hidden=16,
+        batch=4,
+        stage_steps=4,
+        records=2,
+        precision="float64",
     ),
     "figure_1a": Spec(variables=200, width=256, hidden=1024, batch=256, eta=1e-4, steps=20_000),
-}  # fmt: skip
+}

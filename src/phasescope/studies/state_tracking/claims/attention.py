@@ -6,7 +6,6 @@ import numpy as np
 import xarray as xr
 
 import phasescope as ps
-from phasescope import Outcome, beyond, claim, theory
 
 from ..phases import ran_to_the_end, spec_of
 from . import evidence
@@ -14,7 +13,7 @@ from . import evidence
 PATHS = tuple(evidence.path.values())
 
 
-@claim("Fact D.1, Lemmas D.1 and D.2", theory(evidence.identity), id="D.1")
+@ps.claim("Fact D.1, Lemmas D.1 and D.2", ps.theory(evidence.identity), id="D.1")
 def four_scalars_carry_the_gradient(table):
     """Diagonals of the gradient are O(1/N) and equal, off-diagonals O(1/N^2) and equal: four scalars are exact."""
     nonzero = ps.at_least(table.size_diagonal, 1e-3, "diagonal") & ps.at_least(
@@ -31,24 +30,30 @@ def four_scalars_carry_the_gradient(table):
 def _at_first_end(sweep: xr.Dataset) -> tuple[xr.DataArray, xr.DataArray, xr.DataArray]:
     """q_43 and q_44 where the loss of step 1 falls below 0.01, and log d."""
     end = ps.crossing(sweep.step_loss.sel(step=1), 0.01, "down")
-    at = lambda x: xr.apply_ufunc(np.interp, end, x.time, x, input_core_dims=[[], ["time"], ["time"]], vectorize=True)
-    return at(sweep.q43), at(sweep.q44), np.log(sweep.vocabulary)
+    return _at_time(sweep.q43, end), _at_time(sweep.q44, end), np.log(sweep.vocabulary)
 
 
-@claim("Induction D.1, Lemma D.21", theory(evidence.early), id="S2.1")
+def _at_time(x: xr.DataArray, when: xr.DataArray) -> xr.DataArray:
+    """Between two records."""
+    dims = [[], ["time"], ["time"]]
+    return xr.apply_ufunc(np.interp, when, x.time, x, input_core_dims=dims, vectorize=True)
+
+
+@ps.claim("Induction D.1, Lemma D.21", ps.theory(evidence.early), id="S2.1")
 def the_first_step_opens_a_gap_of_one_over_log_d(sweep):
     """When step 1 is learned, q_43 - q_44 and q_43 are constants over log d: 0.33 and 1.3, from d = 1e3 to 1e12."""
     q43, q44, log_d = _at_first_end(sweep)
-    gap, height = (q43 - q44) * log_d, q43 * log_d
+    gap = (q43 - q44) * log_d
+    height = q43 * log_d
     flat = ps.at_most(gap.max() / gap.min(), 1.1, "largest gap log d over smallest")
     return flat & ps.within(gap, 0.32, 0.36, "(q43 - q44) log d") & ps.within(height, 1.28, 1.37, "q43 log d")
 
 
-@claim(
+@ps.claim(
     "Lemma D.21, sign of the first gradient of Q_44",
-    theory(
+    ps.theory(
         evidence.early,
-        expect=Outcome.FAILS,
+        expect=ps.Outcome.FAILS,
         because="only one term of its gradient is negative: q_44 = 0.74 q_43 from the start",
     ),
     id="S2.1b",
@@ -58,7 +63,7 @@ def the_answer_loses_score_at_first(sweep):
     return ps.decreasing(sweep.q44.isel(time=slice(0, 6)), "q44", along="time")
 
 
-@claim("Induction D.2", theory(*PATHS), id="S2.2")
+@ps.claim("Induction D.2", ps.theory(*PATHS), id="S2.2")
 def both_scores_grow_together(*runs):
     """0 < q_43 - q_44 < 0.5 while eps > 0.1."""
     verdicts = []
@@ -71,12 +76,13 @@ def both_scores_grow_together(*runs):
     return ps.all_of(verdicts) & ran_to_the_end(*runs)
 
 
-@claim("Induction D.3, Lemmas D.37 to D.44", theory(*PATHS), id="S2.3")
+@ps.claim("Induction D.3, Lemmas D.37 to D.44", ps.theory(*PATHS), id="S2.3")
 def the_gap_closes_as_attention_concentrates(*runs):
     """The gap Delta peaks near 0.11 at q = 2.5 and falls below 1e-3, while eps falls all along, to 0.003."""
     verdicts = []
     for run in runs:
-        gap, eps = run.gap.sel(step=2), run.epsilon.sel(step=2)
+        gap = run.gap.sel(step=2)
+        eps = run.epsilon.sel(step=2)
         top = int(np.argmax(gap.values))
         verdicts += [
             ps.within(gap.isel(time=top), 0.10, 0.12, "peak of Delta"),
@@ -88,10 +94,10 @@ def the_gap_closes_as_attention_concentrates(*runs):
     return ps.all_of(verdicts) & ran_to_the_end(*runs)
 
 
-@claim(
+@ps.claim(
     "Lemma D.44",
-    theory(*PATHS),
-    beyond(evidence.trained["C4"], evidence.trained["C6"]),
+    ps.theory(*PATHS),
+    ps.beyond(evidence.trained["C4"], evidence.trained["C6"]),
     id="D.44",
 )
 def the_right_predicate_never_takes_much_more_than_half(*runs):
@@ -100,28 +106,30 @@ def the_right_predicate_never_takes_much_more_than_half(*runs):
     return ps.within(most, 0.45, 0.6, "largest attention") & ran_to_the_end(*runs)
 
 
-@claim("not in the paper: step 2 alone", theory(evidence.alone), id="l2-only")
+@ps.claim("not in the paper: step 2 alone", ps.theory(evidence.alone), id="l2-only")
 def step_two_alone_keeps_a_cyclic_task_balanced(run):
     """With the loss of step 2 only, exchanging the two clauses is a symmetry of the cyclic task: q_43 = q_44 for ever."""
     apart = ps.within(run.q43 - run.q44, -1e-9, 1e-9, "q43 - q44")
     return apart & ps.at_least(run.q43.max(), 1.0, "largest q43") & ran_to_the_end(run)
 
 
-@claim(
+@ps.claim(
     "Theorem 4.1 (2), equation (8)",
-    theory(*PATHS),
-    beyond(
-        evidence.trained["C4"], evidence.trained["C6"],
-        expect=Outcome.FAILS,
+    ps.theory(*PATHS),
+    ps.beyond(
+        evidence.trained["C4"],
+        evidence.trained["C6"],
+        expect=ps.Outcome.FAILS,
         because="6000 updates at eta/N = 0.02 stop at eps = 0.09; eps = d^-0.65 takes a time of d^4",
     ),
     id="4.1-2",
-)  # fmt: skip
+)
 def attention_concentrates_polynomially(*runs):
     """eps falls below d^-0.65, and is 2 / (2 + e^q43 + e^q44) up to the off-diagonals."""
     verdicts = []
     for run in runs:
-        d, eps = spec_of(run).vocabulary, run.epsilon.sel(step=2)
+        d = spec_of(run).vocabulary
+        eps = run.epsilon.sel(step=2)
         closed = 2 / (2 + np.exp(run.q43) + np.exp(run.q44))
         verdicts += [
             ps.at_most(eps.isel(time=-1) * d**0.65, 1.0, "eps d^0.65"),
@@ -130,7 +138,7 @@ def attention_concentrates_polynomially(*runs):
     return ps.all_of(verdicts) & ran_to_the_end(*runs)
 
 
-@claim("Theorem 4.1 (2), time", theory(*PATHS), id="4.1-time")
+@ps.claim("Theorem 4.1 (2), time", ps.theory(*PATHS), id="4.1-time")
 def concentration_takes_a_power_of_d(*runs):
     """eps = 2.4e-3 = d^-0.65 is reached at a flow time of 10^16.7, near d^(C_B - 1 + 0.2)."""
     verdicts = []
@@ -145,7 +153,7 @@ def concentration_takes_a_power_of_d(*runs):
     return ps.all_of(verdicts) & ran_to_the_end(*runs)
 
 
-@claim("Theorem 4.1 (1), equation (7)", theory(evidence.reach), id="4.1-1")
+@ps.claim("Theorem 4.1 (1), equation (7)", ps.theory(evidence.reach), id="4.1-1")
 def chains_are_followed_up_to_the_critical_length(table):
     """The last step's probability crosses a half within 15% of the L* of the mean pre-activation, 19.5 at q = 3."""
     crossed = ps.crossing(table["last"], 0.5, "down", along="chain_length")
@@ -157,7 +165,7 @@ def chains_are_followed_up_to_the_critical_length(table):
     )
 
 
-@claim("Dilution by longer contexts", theory(evidence.dilution), id="dilution")
+@ps.claim("Dilution by longer contexts", ps.theory(evidence.dilution), id="dilution")
 def dilution_follows_the_closed_form(table):
     """eps^L is the closed form to 1e-12 up to L = 10 000: its odds are (number of wrong clauses) / (e^q43 + e^q44)."""
     odds = table.summed / (1 - table.summed)
@@ -167,3 +175,18 @@ def dilution_follows_the_closed_form(table):
         & ps.agree(odds, table.odds, rtol=1e-10, what="odds")
         & rises
     )
+
+
+claims = (
+    four_scalars_carry_the_gradient,
+    the_first_step_opens_a_gap_of_one_over_log_d,
+    the_answer_loses_score_at_first,
+    both_scores_grow_together,
+    the_gap_closes_as_attention_concentrates,
+    the_right_predicate_never_takes_much_more_than_half,
+    step_two_alone_keeps_a_cyclic_task_balanced,
+    attention_concentrates_polynomially,
+    concentration_takes_a_power_of_d,
+    chains_are_followed_up_to_the_critical_length,
+    dilution_follows_the_closed_form,
+)

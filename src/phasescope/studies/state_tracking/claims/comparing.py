@@ -9,8 +9,6 @@ import xarray as xr
 
 import phasescope as ps
 
-from ....plan.observables import stage_names
-
 
 def reach(accuracy: xr.DataArray) -> xr.DataArray:
     """The area under accuracy over log length, 1 if every length is solved; one number a seed."""
@@ -24,19 +22,28 @@ def ahead(a: xr.DataArray, b: xr.DataArray, what: str, by: float = 0.0) -> ps.Ve
 
     It fails if the whole interval lies below, and is undecided if `by` is inside it.
     """
-    required, x, y = f"above {by:g}, with all of its 95% interval", a.values.ravel(), b.values.ravel()
+    required = f"above {by:g}, with all of its 95% interval"
+    x = a.values.ravel()
+    y = b.values.ravel()
     if min(x.size, y.size) < 2 or not np.isfinite([*x, *y]).all():
         return ps.undecided(f"{what}: fewer than two seeds, or a seed without a number", required)
-    difference, half = float(x.mean() - y.mean()), _half_width(x, y)
+    difference = float(x.mean() - y.mean())
+    half = _half_width(x, y)
     low, high = difference - half, difference + half
-    outcome = ps.Outcome.HOLDS if low > by else ps.Outcome.FAILS if high < by else ps.Outcome.UNDECIDED
+    if low > by:
+        outcome = ps.Outcome.HOLDS
+    elif high < by:
+        outcome = ps.Outcome.FAILS
+    else:
+        outcome = ps.Outcome.UNDECIDED
     words = f"{what}: {x.mean():.3f} - {y.mean():.3f} = {difference:+.3f} [{low:+.3f}, {high:+.3f}], {x.size} seeds"
     return ps.Verdict(outcome, words, required, "", difference)
 
 
 def _half_width(x: np.ndarray, y: np.ndarray) -> float:
     """Of Welch's 95% interval for the difference of two means; 0 where no seed differs from another."""
-    a, b = x.var(ddof=1) / x.size, y.var(ddof=1) / y.size
+    a = x.var(ddof=1) / x.size
+    b = y.var(ddof=1) / y.size
     if a + b == 0:
         return 0.0
     import scipy.stats  # half a second that few claims need
@@ -85,7 +92,7 @@ def own_answer(run: xr.Dataset) -> xr.DataArray:
 
 def ends_of_stages(run: xr.Dataset) -> list[xr.Dataset]:
     """The last record of every stage."""
-    return [ps.in_stage(run, name).isel(time=-1) for name in stage_names(run)]
+    return [ps.in_stage(run, name).isel(time=-1) for name in ps.stage_names(run)]
 
 
 def moves_right(run: xr.Dataset, slack: float = 0.02) -> ps.Verdict:

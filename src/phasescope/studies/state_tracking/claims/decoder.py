@@ -38,7 +38,8 @@ def updates_move_the_curve_after_the_task_is_solved(cyclic: xr.Dataset, symmetri
     """From 10,000 to 20,000 updates the reach grows for both groups, though the training length was solved before."""
     found = []
     for name, run in (("C6", cyclic), ("S5", symmetric)):
-        half, end = run.accuracy.sel(time=10_000), run.accuracy.sel(time=20_000)
+        half = run.accuracy.sel(time=10_000)
+        end = run.accuracy.sel(time=20_000)
         before = half.isel(test_length=0).mean("seed", skipna=False)
         found += [
             ahead(reach(end), reach(half), f"{name}: reach after 20,000 - 10,000 updates"),
@@ -68,7 +69,8 @@ def attention_has_two_bands(cyclic: xr.Dataset, symmetric: xr.Dataset) -> ps.Ver
         heat = run.heat.isel(stage_end=-1).mean(("seed", "head"), skipna=False)
         L = heat.sizes["query"]
         bands = (heat.clause == heat["query"]) | (heat.clause == L + heat["query"])
-        least, most = heat.where(bands).min("clause"), heat.where(~bands).max("clause")
+        least = heat.where(bands).min("clause")
+        most = heat.where(~bands).max("clause")
         share = heat.sum("clause", skipna=False)
         found += [
             ps.at_least(least - 4 * most, 0.0, f"{name}: weaker band - 4 x strongest other clause"),
@@ -139,10 +141,15 @@ def answer_attention_is_stable_for_the_symmetric_task(symmetric: xr.Dataset) -> 
     return fall_within(symmetric, "answer", -0.1, 0.1)
 
 
-decoder_claims = (
-    the_cyclic_task_extrapolates_further, updates_move_the_curve_after_the_task_is_solved,
-    the_cyclic_task_concentrates_attention_more, attention_has_two_bands,
-    the_predicate_band_follows_the_order_of_the_predicates, predicate_attention_is_flat_for_the_cyclic_task,
-    predicate_attention_decays_for_the_symmetric_task, predicate_attention_is_lower_on_longer_chains,
-    answer_attention_decays_for_the_cyclic_task, answer_attention_is_stable_for_the_symmetric_task,
-)  # fmt: skip
+claims = (
+    the_cyclic_task_extrapolates_further,
+    updates_move_the_curve_after_the_task_is_solved,
+    the_cyclic_task_concentrates_attention_more,
+    attention_has_two_bands,
+    the_predicate_band_follows_the_order_of_the_predicates,
+    predicate_attention_is_flat_for_the_cyclic_task,
+    predicate_attention_decays_for_the_symmetric_task,
+    predicate_attention_is_lower_on_longer_chains,
+    answer_attention_decays_for_the_cyclic_task,
+    answer_attention_is_stable_for_the_symmetric_task,
+)

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import phasescope as ps
-from phasescope.claims.requests import Runs
 
-from ..theory import features, routing
+from ..theory import features, routing, theory_model
 from ..theory_model import tables
-from ..theory_model.full import theory_model
 
 # Copying the variable: the full model over every chain, 24 variables.
 copying = ps.runs(
-    theory_model, group="C3", variables=24, slot=4, neurons=4, init_scale=0.02, bias=0.1, knee=0.3, power=4, eta=48.0,
-    feature_steps=1500, at=[0, 100, 300, 1500],
-)  # fmt: skip
+    theory_model,
+    group="C3",
+    variables=24,
+    slot=4,
+    neurons=4,
+    init_scale=0.02,
+    bias=0.1,
+    knee=0.3,
+    power=4,
+    eta=48.0,
+    feature_steps=1500,
+    at=[0, 100, 300, 1500],
+)
 
 # Stage 1 at d = 1e6, q = 10 (kappa = 370): features emerge one by one.
 EMERGED = 70_000
@@ -51,12 +59,20 @@ trained = {
 }
 
 
-def recursion(group: str, clip: float, threshold: float, stages: int = 6) -> Runs:
+def recursion(group: str, clip: float, threshold: float, stages: int = 6) -> ps.Request:
     """Algorithm 2 from length 2 to 2^K with the limit features."""
     return ps.runs(
-        routing, group=group, vocabulary=1e4, power=4, pace="path", algorithm=2, stages=stages, clip=clip,
-        threshold=threshold, distance=1500,
-    )  # fmt: skip
+        routing,
+        group=group,
+        vocabulary=1e4,
+        power=4,
+        pace="path",
+        algorithm=2,
+        stages=stages,
+        clip=clip,
+        threshold=threshold,
+        distance=1500,
+    )
 
 
 weak = {g: recursion(g, 10.0, 3.95, stages) for g, stages in (("S3", 6), ("S4", 6), ("C6", 3))}

@@ -6,7 +6,6 @@ import numpy as np
 import xarray as xr
 
 import phasescope as ps
-from phasescope import Outcome, beyond, claim, theory
 
 from ..phases import emergence, overlaps, ran_to_the_end, rank_correlation, seeds_of, shapes, spec_of
 from ..theory_model import limits
@@ -16,7 +15,7 @@ TRAP = "kappa = 1e-3: waiting takes no longer than growth, all neurons turn line
 SLOW = "pulls die once e^(conf/2) << d: after 70 000 updates V is log d + log(eta t / n^2) = 24, at -9.5, and 15 is left over"
 
 
-@claim("Lemmas A.3 to A.12", theory(evidence.copying), id="A")
+@ps.claim("Lemmas A.3 to A.12", ps.theory(evidence.copying), id="A")
 def slot_four_learns_to_copy_the_variable(run):
     """W_4 copies x_1: the diagonal sums are 10 times every other weight, and the loss falls below 1e-3."""
     end = run.isel(time=-1)
@@ -40,10 +39,10 @@ def _in_order(*runs) -> ps.Verdict:
     return ps.all_of(verdicts)
 
 
-@claim(
+@ps.claim(
     "Definition B.3, equation (16)",
-    theory(*evidence.emerging.values()),
-    beyond(evidence.trapped_seeds, expect=Outcome.UNDECIDED, because=f"no feature emerges; {TRAP}"),
+    ps.theory(*evidence.emerging.values()),
+    ps.beyond(evidence.trapped_seeds, expect=ps.Outcome.UNDECIDED, because=f"no feature emerges; {TRAP}"),
     id="B.3",
 )
 def features_emerge_in_the_order_of_their_start(*runs):
@@ -51,11 +50,11 @@ def features_emerge_in_the_order_of_their_start(*runs):
     return _in_order(*runs)
 
 
-@claim(
+@ps.claim(
     "Definition B.3 for the symmetric action",
-    theory(
+    ps.theory(
         evidence.emerging_S3,
-        expect=Outcome.FAILS,
+        expect=ps.Outcome.FAILS,
         because="the elements of a fibre start apart, and their mean foresees the order only roughly: tau is 0.72 and 1.0",
     ),
     id="B.3-symmetric",
@@ -65,7 +64,7 @@ def symmetric_features_emerge_in_order_too(run):
     return _in_order(run)
 
 
-@claim("Lemma B.1, intervals", theory(*evidence.emerging.values()), id="B.1b")
+@ps.claim("Lemma B.1, intervals", ps.theory(*evidence.emerging.values()), id="B.1b")
 def learning_intervals_hardly_overlap(*runs):
     """A feature grows from the knee to log(d) / 2 before the next begins; at most one pair of neighbours in ten overlaps."""
     found = [emergence(one) for run in runs for one in seeds_of(run)]
@@ -74,12 +73,13 @@ def learning_intervals_hardly_overlap(*runs):
     return ps.at_most(share, 0.15, "share of overlapping neighbours") & ps.within(growth, 1.0, 200.0, "updates to grow")
 
 
-@claim("not in the paper: the linear trap", beyond(evidence.trapped["C3"], evidence.trapped["C4"]), id="trap")
+@ps.claim("not in the paper: the linear trap", ps.beyond(evidence.trapped["C3"], evidence.trapped["C4"]), id="trap")
 def below_the_order_parameter_training_stays_uniform(*runs):
     """At kappa << 1 descent ends in the uniform guess over values: loss log n_y within 1e-3, accuracy 1 / n_y."""
     verdicts = []
     for run in runs:
-        n, end = spec_of(run).action.values, run.isel(time=-1)
+        n = spec_of(run).action.values
+        end = run.isel(time=-1)
         verdicts += [
             ps.within(end.loss - np.log(n), -1e-3, 1e-3, "loss - log n_y"),
             ps.within(n * end.accuracy_forced, 0.99, 1.01, "n_y x accuracy"),
@@ -93,10 +93,10 @@ def _last_shapes(run: xr.Dataset) -> tuple[dict[str, xr.DataArray], float]:
     return shapes(run.isel(time=-1).assign_attrs(run.attrs)), float(spec.clip * np.log(spec.vocabulary))
 
 
-@claim(
+@ps.claim(
     "Equations (17a), (17b)",
-    theory(evidence.limit_C3),
-    beyond(evidence.learning_C3, expect=Outcome.FAILS, because=SLOW),
+    ps.theory(evidence.limit_C3),
+    ps.beyond(evidence.learning_C3, expect=ps.Outcome.FAILS, because=SLOW),
     id="17ab",
 )
 def cyclic_features_tend_to_the_clip(run):
@@ -113,10 +113,10 @@ def _mostly_alone(found: dict[str, xr.DataArray]) -> ps.Verdict:
 SIGNS = {"g": 1, "y": 1, "other_g": -1, "other_y": -1}
 
 
-@claim(
+@ps.claim(
     "Equation (17c)",
-    theory(evidence.limit_C3),
-    beyond(evidence.learning_C3, expect=Outcome.FAILS, because=SLOW),
+    ps.theory(evidence.limit_C3),
+    ps.beyond(evidence.learning_C3, expect=ps.Outcome.FAILS, because=SLOW),
     id="17c",
 )
 def confounders_cancel(run):
@@ -126,7 +126,7 @@ def confounders_cancel(run):
     return ps.all_of(near) & _mostly_alone(found) & ran_to_the_end(run)
 
 
-@claim("Lemma B.7", theory(evidence.learning_C3), beyond(evidence.limit_S3), id="B.7")
+@ps.claim("Lemma B.7", ps.theory(evidence.learning_C3), ps.beyond(evidence.limit_S3), id="B.7")
 def sums_over_actions_and_values_stay_balanced(run):
     """The sum of V(g) less the sum of V(y) of a neuron never changes, while V itself grows past log(d)."""
     moved = float(abs(run.V_g).isel(time=-1).max())
@@ -134,12 +134,12 @@ def sums_over_actions_and_values_stay_balanced(run):
     return ps.constant(run.conserved, atol=1e-9, what="sum V(g) - sum V(y)") & grown & ran_to_the_end(run)
 
 
-@claim(
+@ps.claim(
     "Equations (18a) to (18c), Theorem C.1",
-    theory(evidence.limit_S3),
-    beyond(
+    ps.theory(evidence.limit_S3),
+    ps.beyond(
         evidence.learning_S3,
-        expect=Outcome.FAILS,
+        expect=ps.Outcome.FAILS,
         because="at affordable times the imbalance is reversed: V(g) < V(y) after 40 000 updates",
     ),
     id="18",
@@ -153,11 +153,11 @@ def symmetric_features_are_imbalanced(run):
     return ps.all_of(near) & _mostly_alone(found) & ran_to_the_end(run)
 
 
-@claim(
+@ps.claim(
     "Equations (18a) to (18c), factors of the main text",
-    theory(
+    ps.theory(
         evidence.limit_S3,
-        expect=Outcome.FAILS,
+        expect=ps.Outcome.FAILS,
         because="2 B and 2 B / n_y are the limit of many values; C = 1.25, 2.11, 3.46 for S3, S4, S5, not n_y",
     ),
     id="18-main",
@@ -166,13 +166,29 @@ def symmetric_features_have_the_factors_of_the_main_text(run):
     """V(g) is 2 B and V(y) is 2 B / n_y, within 10%."""
     found, B = _last_shapes(run)
     n = spec_of(run).action.values
-    g, y = found["g"].mean() / (2 * B), found["y"].mean() * n / (2 * B)
+    g = found["g"].mean() / (2 * B)
+    y = found["y"].mean() * n / (2 * B)
     return ps.within(g, 0.9, 1.1, "V(g) / 2B") & ps.within(y, 0.9, 1.1, "n_y V(y) / 2B") & ran_to_the_end(run)
 
 
-@claim("not in the paper: reversal at finite time", beyond(evidence.learning_S3), id="18-reversed")
+@ps.claim("not in the paper: reversal at finite time", ps.beyond(evidence.learning_S3), id="18-reversed")
 def the_imbalance_is_reversed_at_first(run):
     """After 40 000 updates the symmetric task has V(g) < V(y), by a factor 1.4 at least, opposite to its limit."""
     found, _ = _last_shapes(run)
     ratio = found["y"].mean() / found["g"].mean()
     return ps.within(ratio, 1.4, 2.2, "V(y) / V(g)") & ran_to_the_end(run)
+
+
+claims = (
+    slot_four_learns_to_copy_the_variable,
+    features_emerge_in_the_order_of_their_start,
+    symmetric_features_emerge_in_order_too,
+    learning_intervals_hardly_overlap,
+    below_the_order_parameter_training_stays_uniform,
+    cyclic_features_tend_to_the_clip,
+    confounders_cancel,
+    sums_over_actions_and_values_stay_balanced,
+    symmetric_features_are_imbalanced,
+    symmetric_features_have_the_factors_of_the_main_text,
+    the_imbalance_is_reversed_at_first,
+)

@@ -22,32 +22,35 @@ STARTS = (0.2, 0.5)
 SEEDS = 5
 
 
-def _kept(name: str, arm: Any, lanes: int = SEEDS, **changes: Any):
-    ask = ps.sweeps(arm, preset="figure_1a", seeds=SEEDS, lanes=lanes, samples=500, **changes)
-    return ps.recorded(ask, FOLDER / f"{name}.zip")
+def _piece(name: str, arm: Any, lanes: int = SEEDS, **changes: Any):
+    request = ps.sweeps(arm, preset="figure_1a", seeds=SEEDS, lanes=lanes, samples=500, **changes)
+    return ps.recorded(request, FOLDER / f"{name}.zip")
 
 
 def _fresh(variant: str) -> dict[str, Any]:
     return {
-        f"{variant}_{group}": _kept(f"{variant}_{group}", decoder, group=group, **VARIANTS[variant]) for group in GROUPS
+        f"{variant}_{group}": _piece(f"{variant}_{group}", decoder, group=group, **VARIANTS[variant])
+        for group in GROUPS
     }
 
 
 norm, plain, residual = (_fresh(variant) for variant in VARIANTS)
 fixed = {
-    f"sets_{group}": _kept(
+    f"sets_{group}": _piece(
         f"sets_{group}", decoder, SEEDS * len(SETS), group=group, dataset=list(SETS), layer_norm=True
     )
     for group in GROUPS
 }
 stages = {
-    f"{arm.__name__}_S5": _kept(
+    f"{arm.__name__}_S5": _piece(
         f"{arm.__name__}_S5", arm, group="S5", layer_norm=True, steps=8000, stages=3, stage_steps=3000, records=2
     )
     for arm in (self_training, control)
 }
 starts = {
-    f"starts_{group}": _kept(f"starts_{group}", decoder, SEEDS * len(STARTS), group=group, embedding_scale=list(STARTS))
+    f"starts_{group}": _piece(
+        f"starts_{group}", decoder, SEEDS * len(STARTS), group=group, embedding_scale=list(STARTS)
+    )
     for group in GROUPS
 }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 import phasescope as ps
-from phasescope import Outcome, beyond, claim, theory
 
 from ..phases import ran_to_the_end, solved, spec_of, stage_ends
 from . import evidence
@@ -21,11 +20,11 @@ def _at_loss(run, level: float) -> float:
     return float(np.interp(-np.log(level), -log_loss, eps, left=np.nan, right=np.nan))
 
 
-@claim(
+@ps.claim(
     "Sections 4 and 5: the separation",
-    theory(
+    ps.theory(
         *evidence.equal_loss.values(),
-        expect=Outcome.FAILS,
+        expect=ps.Outcome.FAILS,
         because="with limit features and equal loss there is none: eps = 0.157 (C4), 0.155 (S3), 0.160 (S4) at loss 1e-10",
     ),
     id="separation",
@@ -38,9 +37,9 @@ def simply_transitive_tasks_concentrate_more(cyclic, *symmetric):
     )
 
 
-@claim(
+@ps.claim(
     "Sections 4 and 5: the separation, at equal updates",
-    beyond(evidence.trained["C4"], evidence.trained["C6"], evidence.trained["S3"]),
+    ps.beyond(evidence.trained["C4"], evidence.trained["C6"], evidence.trained["S3"]),
     id="separation-updates",
 )
 def unfinished_features_separate_the_tasks(*runs):
@@ -50,7 +49,7 @@ def unfinished_features_separate_the_tasks(*runs):
     return lead & ps.within(np.array([*cyclic, symmetric]), 0.08, 0.13, "eps") & ran_to_the_end(*runs)
 
 
-@claim("not in the paper: equal attention", theory(*evidence.far.values()), id="equal-attention")
+@ps.claim("not in the paper: equal attention", ps.theory(*evidence.far.values()), id="equal-attention")
 def symmetric_tasks_do_better_at_equal_attention(cyclic, *symmetric):
     """At q_43 = q_44 = 4 and L = 80 the cyclic task fails where S3, S4 and S5 mostly succeed."""
     rates = np.array([float(t.rollout.isel(chain_length=0)) for t in symmetric])
@@ -60,10 +59,10 @@ def symmetric_tasks_do_better_at_equal_attention(cyclic, *symmetric):
 LATE = "C_B = 10, E_1 = 3.95: S4 falls behind from L = 16 on; with E_1 = 1 even S3 never solves twice the length"
 
 
-@claim(
+@ps.claim(
     "Theorem 5.1 (1)",
-    theory(*STRONG),
-    beyond(*WEAK, expect=Outcome.FAILS, because=LATE),
+    ps.theory(*STRONG),
+    ps.beyond(*WEAK, expect=ps.Outcome.FAILS, because=LATE),
     id="5.1-1",
 )
 def every_stage_solves_twice_its_length(*runs):
@@ -71,11 +70,11 @@ def every_stage_solves_twice_its_length(*runs):
     return ps.all_of(ps.at_least(solved(run, 2), 0.95, "accuracy at 2 L_k") for run in runs) & ran_to_the_end(*runs)
 
 
-@claim(
+@ps.claim(
     "Theorem 5.1 (1), an early threshold",
-    beyond(
+    ps.beyond(
         evidence.early_stop,
-        expect=Outcome.FAILS,
+        expect=ps.Outcome.FAILS,
         because="E_1 = 1 stops at a loss of 1e-4, before distractors are outweighed",
     ),
     id="5.1-1-early",
@@ -85,14 +84,14 @@ def even_an_early_threshold_is_enough(run):
     return ps.at_least(solved(run, 2), 0.95, "accuracy at 2 L_k") & ran_to_the_end(run)
 
 
-@claim(
+@ps.claim(
     "Theorem 5.1 (2)",
-    theory(
+    ps.theory(
         *STRONG,
-        expect=Outcome.FAILS,
+        expect=ps.Outcome.FAILS,
         because="eps is 0.12 to 0.20: the constants ask for C_B = 2000 (20.16 x 1.005 / C_B < 0.01)",
     ),
-    beyond(*WEAK, expect=Outcome.FAILS, because="eps is 0.23 to 0.39 at C_B = 10"),
+    ps.beyond(*WEAK, expect=ps.Outcome.FAILS, because="eps is 0.23 to 0.39 at C_B = 10"),
     id="5.1-2",
 )
 def wrong_clauses_keep_less_than_a_hundredth(*runs):
@@ -100,7 +99,7 @@ def wrong_clauses_keep_less_than_a_hundredth(*runs):
     return ps.all_of(ps.at_most(stage_ends(run).stage_epsilon, 0.01, "eps") for run in runs) & ran_to_the_end(*runs)
 
 
-@claim("Theorem 5.1 (2), from stage to stage", theory(*STRONG), beyond(*WEAK), id="5.1-2-ratio")
+@ps.claim("Theorem 5.1 (2), from stage to stage", ps.theory(*STRONG), ps.beyond(*WEAK), id="5.1-2-ratio")
 def doubling_at_most_doubles_the_dilution(*runs):
     """eps at the start of a stage is at most twice eps at the end of the one before; measured 1.4 to 1.8."""
     verdicts = []
@@ -112,7 +111,7 @@ def doubling_at_most_doubles_the_dilution(*runs):
     return ps.all_of(verdicts) & ran_to_the_end(*runs)
 
 
-@claim("Lemma F.16: the recursion", theory(*STRONG), beyond(*WEAK, evidence.weak["C6"]), id="recursion")
+@ps.claim("Lemma F.16: the recursion", ps.theory(*STRONG), ps.beyond(*WEAK, evidence.weak["C6"]), id="recursion")
 def scores_grow_like_the_length(*runs):
     """e^q43 + e^q44 at the end of a stage is a constant times L_k, within a factor 2, over all stages."""
     verdicts = []
@@ -125,7 +124,7 @@ def scores_grow_like_the_length(*runs):
     return ps.all_of(verdicts) & ran_to_the_end(*runs)
 
 
-@claim("Lemmas E.33, E.34, F.14, F.15", theory(*STRONG), beyond(*WEAK), id="gap-feedback")
+@ps.claim("Lemmas E.33, E.34, F.14, F.15", ps.theory(*STRONG), ps.beyond(*WEAK), id="gap-feedback")
 def the_gap_of_symmetric_tasks_stays_small_and_changes_sign(*runs):
     """|Delta| < 0.2 all along the recursion; it begins negative and ends positive."""
     verdicts = []
@@ -139,8 +138,22 @@ def the_gap_of_symmetric_tasks_stays_small_and_changes_sign(*runs):
     return ps.all_of(verdicts) & ran_to_the_end(*runs)
 
 
-@claim("Corollary 5.1", theory(*STRONG), beyond(*WEAK, expect=Outcome.FAILS, because=LATE), id="5.1-cor")
+@ps.claim("Corollary 5.1", ps.theory(*STRONG), ps.beyond(*WEAK, expect=ps.Outcome.FAILS, because=LATE), id="5.1-cor")
 def six_stages_reach_length_128(*runs):
     """After log2(64) stages chains of length 128 are followed by 95 of 100 rollouts at least."""
     last = [run.rollout_accuracy.isel(stage_end=-1).sel(chain_length=128) for run in runs]
     return ps.at_least(np.array([float(x) for x in last]), 0.95, "accuracy at 128") & ran_to_the_end(*runs)
+
+
+claims = (
+    simply_transitive_tasks_concentrate_more,
+    unfinished_features_separate_the_tasks,
+    symmetric_tasks_do_better_at_equal_attention,
+    every_stage_solves_twice_its_length,
+    even_an_early_threshold_is_enough,
+    wrong_clauses_keep_less_than_a_hundredth,
+    doubling_at_most_doubles_the_dilution,
+    scores_grow_like_the_length,
+    the_gap_of_symmetric_tasks_stays_small_and_changes_sign,
+    six_stages_reach_length_128,
+)

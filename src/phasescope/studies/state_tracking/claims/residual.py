@@ -18,10 +18,11 @@ NAMES = ("C6", "S5")
     "ours, on Figure 2",
     ps.beyond(
         *residual,
-        expect=ps.Outcome.FAILS, because="three of five seeds of C6 and one of five of S5 keep one head on the answer",
+        expect=ps.Outcome.FAILS,
+        because="three of five seeds of C6 and one of five of S5 keep one head on the answer",
     ),
     id="F2-residual",
-)  # fmt: skip
+)
 def a_residual_stream_removes_the_second_band(cyclic: xr.Dataset, symmetric: xr.Dataset) -> ps.Verdict:
     """With a residual stream the value is already there, and no seed spends more than 0.02 of its attention on the answer that
     asks; at least 0.9 is on the predicate."""
@@ -43,7 +44,8 @@ def the_second_band_is_needed_only_without_a_residual_stream(*runs: xr.Dataset) 
     for name, run in zip(NAMES * 2, runs[:4], strict=True):
         found.append(ps.within(own_answer(run), 0.1, 0.6, f"{name}, no residual stream: attention on the own answer"))
     for name, run in zip(NAMES, runs[4:], strict=True):
-        own, far = own_answer(run), run.accuracy.isel(time=-1).sel(test_length=20)
+        own = own_answer(run)
+        far = run.accuracy.isel(time=-1).sel(test_length=20)
         found += [
             ps.within(own.min("seed", skipna=False), 0.0, 0.02, f"{name}, residual stream: least attention of a seed"),
             ps.within(own.max("seed", skipna=False), 0.4, 0.6, f"{name}, residual stream: most attention of a seed"),
@@ -52,4 +54,4 @@ def the_second_band_is_needed_only_without_a_residual_stream(*runs: xr.Dataset) 
     return ps.all_of(found)
 
 
-residual_claims = (a_residual_stream_removes_the_second_band, the_second_band_is_needed_only_without_a_residual_stream)
+claims = (a_residual_stream_removes_the_second_band, the_second_band_is_needed_only_without_a_residual_stream)

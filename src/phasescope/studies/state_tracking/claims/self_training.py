@@ -24,11 +24,13 @@ def self_training_moves_the_curve_right(taught: xr.Dataset) -> ps.Verdict:
 @ps.claim(
     "ours, on Figure 1b",
     ps.published(
-        taught, control,
-        expect=ps.Outcome.FAILS, because="as many more updates at the first length with true labels do as well",
+        taught,
+        control,
+        expect=ps.Outcome.FAILS,
+        because="as many more updates at the first length with true labels do as well",
     ),
     id="F1b-control",
-)  # fmt: skip
+)
 def self_training_does_better_than_its_control(taught: xr.Dataset, control: xr.Dataset) -> ps.Verdict:
     """After as many updates, self-training reaches half an octave further than going on at the first length with true
     labels."""
@@ -36,4 +38,4 @@ def self_training_does_better_than_its_control(taught: xr.Dataset, control: xr.D
     return ahead(a, b, "reach, self-training - control", by=0.1) & solved(control, "control")
 
 
-self_training_claims = (self_training_moves_the_curve_right, self_training_does_better_than_its_control)
+claims = (self_training_moves_the_curve_right, self_training_does_better_than_its_control)

@@ -12,7 +12,8 @@ import phasescope as ps
 from . import recorded
 from .comparing import ahead, reach, solved
 
-small, full = tuple(recorded.starts.values()), tuple(recorded.plain.values())
+small = tuple(recorded.starts.values())
+full = tuple(recorded.plain.values())
 NAMES = ("C6", "S5")
 
 
@@ -51,4 +52,4 @@ def a_smaller_start_makes_the_contrast(cyclic: xr.Dataset, symmetric: xr.Dataset
     return ps.all_of(found)
 
 
-start_claims = (smaller_embeddings_at_the_start_shorten_the_reach, a_smaller_start_makes_the_contrast)
+claims = (smaller_embeddings_at_the_start_shorten_the_reach, a_smaller_start_makes_the_contrast)

@@ -14,7 +14,9 @@ from .comparing import ahead, concentration, reach, solved
 
 UNDECIDED = ps.Outcome.UNDECIDED
 both = tuple(recorded.fixed.values())
-SMALL, MIDDLE, LARGE = (2_000, 10_000), 50_000, 500_000
+SMALL = (2_000, 10_000)
+MIDDLE = 50_000
+LARGE = 500_000
 
 
 def _further(cyclic: xr.Dataset, symmetric: xr.Dataset, size: int, by: float = 0.0) -> ps.Verdict:
@@ -42,9 +44,10 @@ def _fitted(*runs: xr.Dataset) -> ps.Verdict:
 def a_set_of_50000_serves_the_cyclic_task_as_well_as_fresh_chains(sets: xr.Dataset, fresh: xr.Dataset) -> ps.Verdict:
     """C6 trained on 50,000 chains reaches within half an octave of what fresh chains give; on 2,000 it falls behind at twice
     the training length already."""
-    end = lambda run: run.accuracy.isel(time=-1)
-    lost = reach(end(fresh)).mean("seed", skipna=False) - reach(end(sets)).mean("seed", skipna=False)
-    ten = end(sets).sel(test_length=10).mean("seed", skipna=False)
+    from_fresh = fresh.accuracy.isel(time=-1)
+    from_sets = sets.accuracy.isel(time=-1)
+    lost = reach(from_fresh).mean("seed", skipna=False) - reach(from_sets).mean("seed", skipna=False)
+    ten = from_sets.sel(test_length=10).mean("seed", skipna=False)
     return (
         ps.within(lost.sel(dataset=50_000), -0.1, 0.1, "reach lost on 50,000 chains")
         & ps.within(ten.sel(dataset=50_000), 0.99, 1.0, "accuracy at length 10 on 50,000 chains")
@@ -64,8 +67,8 @@ def on_50000_chains_the_published_picture_is_there(cyclic: xr.Dataset, symmetric
     """On 50,000 training chains both groups solve the training length, and S5 falls behind C6 on longer ones: over all
     lengths, and at eight times the training length."""
     a, b = (run.sel(dataset=MIDDLE) for run in (cyclic, symmetric))
-    far = lambda run: run.accuracy.isel(time=-1).sel(test_length=40)
-    longer = ahead(far(a), far(b), "accuracy of C6 - S5 at length 40")
+    far_a, far_b = (run.accuracy.isel(time=-1).sel(test_length=40) for run in (a, b))
+    longer = ahead(far_a, far_b, "accuracy of C6 - S5 at length 40")
     return _further(cyclic, symmetric, MIDDLE) & longer & solved(a, "C6") & solved(b, "S5")
 
 
@@ -85,8 +88,8 @@ def on_50000_chains_it_is_half_an_octave(cyclic: xr.Dataset, symmetric: xr.Datas
 def on_500000_chains_the_contrast_is_reversed(cyclic: xr.Dataset, symmetric: xr.Dataset) -> ps.Verdict:
     """On 500,000 training chains S5 reaches further than C6, and both solve the training length."""
     a, b = (run.sel(dataset=LARGE) for run in (cyclic, symmetric))
-    end = lambda run: reach(run.accuracy.isel(time=-1))
-    return ahead(end(b), end(a), "reach of S5 - C6") & solved(a, "C6") & solved(b, "S5")
+    reach_a, reach_b = (reach(run.accuracy.isel(time=-1)) for run in (a, b))
+    return ahead(reach_b, reach_a, "reach of S5 - C6") & solved(a, "C6") & solved(b, "S5")
 
 
 @ps.claim("ours, on Figure 1a", ps.published(both[1]), id="F1a-sets-overfits")
@@ -122,9 +125,13 @@ def where_the_picture_is_there_attention_explains_it(cyclic: xr.Dataset, symmetr
     return _sharper(cyclic, symmetric, MIDDLE)
 
 
-set_claims = (
-    a_set_of_50000_serves_the_cyclic_task_as_well_as_fresh_chains, on_small_training_sets_the_contrast_appears,
-    on_50000_chains_the_published_picture_is_there, on_50000_chains_it_is_half_an_octave,
-    on_500000_chains_the_contrast_is_reversed, the_symmetric_task_overfits_where_it_falls_behind,
-    on_small_sets_attention_differs_too, where_the_picture_is_there_attention_explains_it,
-)  # fmt: skip
+claims = (
+    a_set_of_50000_serves_the_cyclic_task_as_well_as_fresh_chains,
+    on_small_training_sets_the_contrast_appears,
+    on_50000_chains_the_published_picture_is_there,
+    on_50000_chains_it_is_half_an_octave,
+    on_500000_chains_the_contrast_is_reversed,
+    the_symmetric_task_overfits_where_it_falls_behind,
+    on_small_sets_attention_differs_too,
+    where_the_picture_is_there_attention_explains_it,
+)

@@ -1,4 +1,4 @@
-"""Where trained decoders look: heat maps over clauses, and their two bands along the chain."""
+"""The attention of trained decoders: heat maps over clauses, and their two bands along the chain."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ def bands(
 ) -> tuple[Float[Array, "... query"], Float[Array, "... query"]]:
     """What answer l gives to predicate l + 1, which holds its variable, and to itself."""
     L = weights.shape[-2]
-    along = lambda part: jnp.diagonal(part, axis1=-2, axis2=-1)
-    return along(weights[..., :L]), along(weights[..., L:])
+    on_predicates = weights[..., :L]
+    on_answers = weights[..., L:]
+    return jnp.diagonal(on_predicates, axis1=-2, axis2=-1), jnp.diagonal(on_answers, axis1=-2, axis2=-1)
 
 
 def along_chain(
@@ -47,8 +48,11 @@ def along_chain(
     there = jnp.arange(chains.length) < length
     predicate, answer = (band.mean(axis=(0, 1)) for band in bands(weights))
     share = jnp.where(there, right, False).sum(dtype=predicate.dtype) / (right.shape[0] * length)
-    beyond = lambda band: jnp.where(there, band, jnp.nan)
-    return beyond(predicate), beyond(answer), share.astype(predicate.dtype)
+    return (
+        jnp.where(there, predicate, jnp.nan),
+        jnp.where(there, answer, jnp.nan),
+        share.astype(predicate.dtype),
+    )
 
 
 def at_lengths(

@@ -20,7 +20,8 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from ..data import SLOTS, Chains, Vocabulary
 
 EPSILON = 1e-5  # of layer normalisation
-NAME, VALUE = 3, 4  # the slots of an answer
+NAME = 3  # the slots of an answer
+VALUE = 4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,12 +77,21 @@ def initial(key: PRNGKeyArray, shape: Shape, dtype: Any = jnp.float32, size: Flo
     """Embeddings of this size (standard deviation), matrices with variance 1 / (inputs), no biases."""
     if shape.width % shape.heads:
         raise ValueError(f"width={shape.width} cannot be cut into {shape.heads} heads.")
-    D, H, F, d = shape.width, shape.heads, shape.hidden, shape.tokens.size
+    D = shape.width
+    H = shape.heads
+    F = shape.hidden
+    d = shape.tokens.size
     sizes = {
-        "embedding": (SLOTS, d, D), "query": (D, H, D // H), "key": (D, H, D // H), "value": (D, H, D // H),
-        "out": (H, D // H, D), "up": (D, F), "down": (F, D), "read": (D, SLOTS, d),
-    }  # fmt: skip
-    inputs = {name: 1 if name == "embedding" else F if name == "down" else D for name in sizes}
+        "embedding": (SLOTS, d, D),
+        "query": (D, H, D // H),
+        "key": (D, H, D // H),
+        "value": (D, H, D // H),
+        "out": (H, D // H, D),
+        "up": (D, F),
+        "down": (F, D),
+        "read": (D, SLOTS, d),
+    }
+    inputs = dict.fromkeys(sizes, D) | {"embedding": 1, "down": F}
     ends = np.cumsum([np.prod(size) for size in sizes.values()])
     parts = jnp.split(jr.normal(key, (ends[-1],), dtype), ends[:-1])  # one draw: each would be compiled by itself
     drawn = {
@@ -91,15 +101,21 @@ def initial(key: PRNGKeyArray, shape: Shape, dtype: Any = jnp.float32, size: Flo
     drawn["embedding"] *= jnp.asarray(size, dtype)
     norm = Norm(jnp.ones(D, dtype), jnp.zeros(D, dtype))
     return Decoder(
-        **drawn, up_bias=jnp.zeros(F, dtype), down_bias=jnp.zeros(D, dtype), read_bias=jnp.zeros((SLOTS, d), dtype),
-        norms=(norm,) * 3 if shape.layer_norm else (), shape=shape,
-    )  # fmt: skip
+        **drawn,
+        up_bias=jnp.zeros(F, dtype),
+        down_bias=jnp.zeros(D, dtype),
+        read_bias=jnp.zeros((SLOTS, d), dtype),
+        norms=(norm,) * 3 if shape.layer_norm else (),
+        shape=shape,
+    )
 
 
 def embed_predicates(net: Decoder, chains: Chains) -> Float[Array, "*batch move width"]:
     """(x_n, g_n, x_{n-1}, blank, blank): two slots are the same in all predicates, so they are looked up once."""
-    E, tokens = net.embedding, net.shape.tokens
-    names, moves = jnp.asarray(chains.names), jnp.asarray(chains.actions)
+    E = net.embedding
+    tokens = net.shape.tokens
+    names = jnp.asarray(chains.names)
+    moves = jnp.asarray(chains.actions)
     blanks = E[NAME, tokens.blank] + E[VALUE, tokens.blank]
     return E[0][names[..., 1:]] + E[1][moves + tokens.first_action] + E[2][names[..., :-1]] + blanks
 
@@ -108,13 +124,15 @@ def embed_answers(
     net: Decoder, names: Int[Array, "*batch"], values: Int[Array, "*batch"]
 ) -> Float[Array, "*batch width"]:
     """(blank, blank, blank, x_n, y_n); both are token numbers, so that a rollout may feed back whatever it said."""
-    E, blank = net.embedding, net.shape.tokens.blank
+    E = net.embedding
+    blank = net.shape.tokens.blank
     return E[NAME][names] + E[VALUE][values] + (E[0, blank] + E[1, blank] + E[2, blank])
 
 
 def embed(net: Decoder, chains: Chains) -> Embedded:
     """All predicates, and the answers that ask: 0 to L - 1."""
-    names, values = jnp.asarray(chains.names)[..., :-1], jnp.asarray(chains.values)[..., :-1]
+    names = jnp.asarray(chains.names)[..., :-1]
+    values = jnp.asarray(chains.values)[..., :-1]
     answers = embed_answers(net, names, values + net.shape.tokens.first_value)
     return Embedded(normalised(net, 0, embed_predicates(net, chains)), normalised(net, 0, answers), answers)
 
@@ -126,8 +144,9 @@ def normalised(net: Decoder, place: int, x: Float[Array, "... width"]) -> Float[
 
 def keys_and_values(net: Decoder, clauses: Float[Array, "... width"]) -> tuple[Array, Array]:
     """What a clause offers to those that ask, for every head."""
-    project = lambda matrix: jnp.einsum("...d,dhs->...hs", clauses, matrix)
-    return project(net.key), project(net.value)
+    keys = jnp.einsum("...d,dhs->...hs", clauses, net.key)
+    values = jnp.einsum("...d,dhs->...hs", clauses, net.value)
+    return keys, values
 
 
 def queries(net: Decoder, clauses: Float[Array, "... width"]) -> Float[Array, "... head size"]:
@@ -165,7 +184,8 @@ def attention(
 def targets(net: Decoder, chains: Chains) -> Int[Array, "*batch step slot"]:
     """The clauses that follow answers 0..L-1: answers 1..L."""
     tokens = net.shape.tokens
-    names, values = jnp.asarray(chains.names)[..., 1:], jnp.asarray(chains.values)[..., 1:] + tokens.first_value
+    names = jnp.asarray(chains.names)[..., 1:]
+    values = jnp.asarray(chains.values)[..., 1:] + tokens.first_value
     blank = jnp.full_like(names, tokens.blank)
     return jnp.stack([blank, blank, blank, names, values.astype(names.dtype)], axis=-1)
 

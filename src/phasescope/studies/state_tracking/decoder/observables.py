@@ -1,4 +1,4 @@
-"""What is seen of a decoder in training: losses, accuracies of greedy rollouts, and where it looks along the chain."""
+"""What is measured of a decoder in training: losses, accuracies of greedy rollouts, and attention along the chain."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 import phasescope as ps
 
+from ..actions import named
 from ..data import Chains
 from ..spec import Spec
 from . import attention, network, rollout
@@ -21,11 +22,11 @@ from .sampling import training_chains
 
 field = ps.field
 TEST_SEED = 6  # of the test chains, which are the same for all runs
-LOOKED_AT = 100  # chains that attention is averaged over
+ATTENTION_CHAINS = 100  # that attention is averaged over
 TRAINING_CHAINS = 256  # that the two losses are estimated on
 
 
-class Learner(eqx.Module):
+class DecoderState(eqx.Module):
     """A decoder and the key of its training data: what is measured may depend on both."""
 
     net: Decoder
@@ -50,7 +51,7 @@ class DecoderObserved(ps.Observables):
 
 
 class HeatMaps(ps.Observables):
-    """Seen at the end of a stage: mean weights of answers 0..L-1 on predicates 1..L, then answers 0..L-1."""
+    """Measured at the end of a stage: mean weights of answers 0..L-1 on predicates 1..L, then answers 0..L-1."""
 
     heat: Float[Array, "head query clause"] = field(doc="at the training length")
     heat_permuted: Float[Array, "head query clause"] = field(doc="the same, predicates in another order")
@@ -66,7 +67,8 @@ def lengths_of(spec: Spec) -> tuple[int, ...]:
 @functools.cache
 def chains_to_test(group: str, variables: int, length: int, count: int) -> Chains:
     """Chains that no training ever depends on, made on the host: a prefix of one is a test chain too."""
-    table, rng = Spec(group=group, variables=variables, length=1).action.table, np.random.default_rng(TEST_SEED)
+    table = named(group).table
+    rng = np.random.default_rng(TEST_SEED)
     names = np.argsort(rng.random((count, variables)), axis=1)[:, : length + 1].astype(np.int32)
     moves = rng.integers(table.shape[0], size=(count, length))
     values = np.empty((count, length + 1), np.int32)
@@ -94,32 +96,45 @@ def order(length: int) -> np.ndarray:
     return found
 
 
-def measure(spec: Spec, learner: Learner) -> DecoderObserved:
-    """Look at a decoder; every length is measured on prefixes of the same test chains."""
-    net, lengths = learner.net, lengths_of(spec)
+def measure(spec: Spec, state: DecoderState) -> DecoderObserved:
+    """All that is recorded; every length is measured on prefixes of the same test chains."""
+    net = state.net
+    lengths = lengths_of(spec)
     tests = chains_to_test(spec.group, spec.variables, lengths[-1], spec.samples)
     val, full = rollout.accuracies(net, tests, lengths)
-    few = first(tests, LOOKED_AT, lengths[-1])
+    few = first(tests, ATTENTION_CHAINS, lengths[-1])
     predicate, answer, share = attention.at_lengths(net, few, lengths)
-    trained = training_chains(spec, spec.length, TRAINING_CHAINS, jr.fold_in(learner.data, 1), learner.data)
+    trained = training_chains(spec, spec.length, TRAINING_CHAINS, jr.fold_in(state.data, 1), state.data)
     both = jax.tree.map(lambda a, b: jnp.concatenate([a, b]), trained, first(tests, TRAINING_CHAINS, spec.length))
     losses = network.losses(net, both)
     return DecoderObserved(
-        loss=losses[:TRAINING_CHAINS].mean(), test_loss=losses[TRAINING_CHAINS:].mean(),
-        accuracy=val, accuracy_full=full, step_accuracy=share, attention_predicate=predicate, attention_answer=answer,
-    )  # fmt: skip
+        loss=losses[:TRAINING_CHAINS].mean(),
+        test_loss=losses[TRAINING_CHAINS:].mean(),
+        accuracy=val,
+        accuracy_full=full,
+        step_accuracy=share,
+        attention_predicate=predicate,
+        attention_answer=answer,
+    )
 
 
-def inspect(spec: Spec, learner: Learner) -> HeatMaps:
+def inspect(spec: Spec, state: DecoderState) -> HeatMaps:
     """The heat maps of Figures 2, 5, 6 and 7."""
-    L, limit = spec.length, spec.variables - 1
+    L = spec.length
     tests = chains_to_test(spec.group, spec.variables, lengths_of(spec)[-1], spec.samples)
-    seen = lambda length: first(tests, LOOKED_AT, length)
-    longer = lambda length: attention.heat(learner.net, seen(length)).mean(0) if length <= limit else None
+    short = first(tests, ATTENTION_CHAINS, L)
+
+    def mean_over_heads(length: int) -> Float[Array, "query clause"] | None:
+        if length > spec.variables - 1:
+            return None
+        return attention.heat(state.net, first(tests, ATTENTION_CHAINS, length)).mean(0)
+
     return HeatMaps(
-        heat=attention.heat(learner.net, seen(L)), heat_permuted=attention.heat(learner.net, seen(L), order(L)),
-        heat_double=longer(2 * L), heat_quadruple=longer(4 * L),
-    )  # fmt: skip
+        heat=attention.heat(state.net, short),
+        heat_permuted=attention.heat(state.net, short, order(L)),
+        heat_double=mean_over_heads(2 * L),
+        heat_quadruple=mean_over_heads(4 * L),
+    )
 
 
 def coordinates(spec: Spec) -> dict[str, np.ndarray]:

@@ -23,62 +23,64 @@ import xarray as xr
 
 import phasescope as ps
 
-from ....claims.requests import Recorded, Sweeps
-from ....records.recorded import write
-
 DIGITS = 2**-14  # to which attention along chains is kept: the rest is noise, and does not compress
 LONG = ("attention_predicate", "attention_answer", "heat_double", "heat_quadruple")
 TINY: dict[str, Any] = {"samples": 4, "stages": 1, "steps": 6, "stage_steps": 3, "records": 2, "precision": "float32"}
 
 
-def make(evidence: Recorded, **more: Any) -> xr.Dataset:
-    """Run what was asked for and write it down."""
+def make(evidence: Any) -> xr.Dataset:
+    """Run what one piece asks for and write it down."""
     from .. import study
 
-    ask = evidence.request
-    assert isinstance(ask, Sweeps)
-    began, numbers = time.perf_counter(), _fields(ask)
-    ds = ps.sweep(study, ask.arm, preset=ask.preset, seeds=ask.seeds, lanes=ask.lanes, store=False, **numbers)
-    seconds = time.perf_counter() - began
-    short = lambda x: x.copy(data=(DIGITS * np.round(x.values / DIGITS)).astype(np.float32))
-    ds = ds.assign({k: short(v) for k, v in ds.items() if k in LONG})
-    write(evidence, ds, type(study.spec), seconds=round(seconds, 1), rounded=DIGITS, **more)
-    return ds
+    return ps.record(study, evidence, prepare=_rounded, rounded=DIGITS)
 
 
-def _fields(ask: Sweeps) -> dict[str, Any]:
-    return dict(ask.changes) | {k: list(v) for k, v in ask.axes}
+def _rounded(ds: xr.Dataset) -> xr.Dataset:
+    """Attention along chains with no more digits than mean something."""
+    long = {name: x for name, x in ds.items() if name in LONG}
+    return ds.assign({name: x.copy(data=_round(x.values)) for name, x in long.items()})
 
 
-def tiny(evidence: Recorded) -> Recorded:
+def _round(x: np.ndarray) -> np.ndarray:
+    return (DIGITS * np.round(x / DIGITS)).astype(np.float32)
+
+
+def tiny(evidence: Any) -> Any:
     """The same piece at the smallest size."""
-    ask = evidence.request
-    small = dict(ask.changes) | TINY
+    request = evidence.request
+    small = dict(request.changes) | {name: value for name, value in TINY.items() if name in request.arm.reads}
     if small.get("dataset"):
         small["dataset"] = 10
-    return dataclasses.replace(
-        evidence, request=dataclasses.replace(ask, preset="tiny", changes=tuple(sorted(small.items())))
-    )
+    smaller = dataclasses.replace(request, preset="tiny", changes=tuple(sorted(small.items())))
+    return dataclasses.replace(evidence, request=smaller)
 
 
 def summary(name: str, ds: xr.Dataset, seconds: float) -> str:
     """One piece in a few lines, so that a lost file loses no number."""
     last = ds.isel(time=-1)
-    row = lambda x: " ".join(f"{v:.3f}" for v in np.ravel(x))
-    mean = lambda x: row(x.mean("seed"))
     updates = float(ds.time[-1])
+    accuracy = f"{_mean(last.accuracy)} ± {_row(last.accuracy.std('seed', ddof=1))}"
     lines = [
         f"{name}: {seconds:.1f} s, {updates:.0f} updates, {updates / seconds:.0f} updates/s (with compilation)",
-        f"  loss {row(last.loss)} | test {row(last.test_loss)}",
-        f"  lengths {ds.test_length.values.tolist()}: val {mean(last.accuracy)} ± {row(last.accuracy.std('seed', ddof=1))}",
-        f"  full {mean(last.accuracy_full)} | step {mean(last.step_accuracy)}",
-        f"  attention, mean over steps: predicate {mean(last.attention_predicate.mean('step'))}",
-        f"                              answer    {mean(last.attention_answer.mean('step'))}",
+        f"  loss {_row(last.loss)} | test {_row(last.test_loss)}",
+        f"  lengths {ds.test_length.values.tolist()}: val {accuracy}",
+        f"  full {_mean(last.accuracy_full)} | step {_mean(last.step_accuracy)}",
+        f"  attention, mean over steps: predicate {_mean(last.attention_predicate.mean('step'))}",
+        f"                              answer    {_mean(last.attention_answer.mean('step'))}",
     ]
     for t in range(1, ds.sizes["time"] - 1):
         now = ds.isel(time=t)
-        lines.append(f"  at {float(now.time):.0f}: loss {row(now.loss)} | val {mean(now.accuracy)}")
+        lines.append(f"  at {float(now.time):.0f}: loss {_row(now.loss)} | val {_mean(now.accuracy)}")
     return "\n".join(lines)
+
+
+def _row(x: xr.DataArray) -> str:
+    return " ".join(f"{v:.3f}" for v in np.ravel(x))
+
+
+def _mean(x: xr.DataArray) -> str:
+    """Over seeds."""
+    return _row(x.mean("seed"))
 
 
 def pack_all(folder: Path) -> None:
@@ -94,14 +96,9 @@ def main() -> None:
     """The command line."""
     from ..claims.recorded import FOLDER, PIECES
 
-    parser = argparse.ArgumentParser(description="Make the recorded evidence of state_tracking.")
-    parser.add_argument("--out", type=Path, required=True, help="where recorded/*.zip and recorded.tar go")
-    parser.add_argument("--only", nargs="*", default=list(PIECES), choices=list(PIECES))
-    parser.add_argument("--skip", nargs="*", default=[])
-    parser.add_argument("--within", type=float, default=float("inf"), help="begin no piece that would end later")
-    parser.add_argument("--tiny", action="store_true", help="the smallest size, to see that it works")
-    chosen = parser.parse_args()
-    start, longest = time.perf_counter(), 0.0
+    chosen = _arguments(list(PIECES))
+    start = time.perf_counter()
+    longest = 0.0
     for name in chosen.only:
         file = chosen.out / "recorded" / f"{name}.zip"
         if name in chosen.skip or file.exists() or (not chosen.tiny and (FOLDER / file.name).exists()):
@@ -110,13 +107,23 @@ def main() -> None:
         if time.perf_counter() - start + longest > chosen.within:
             print(f"{name}: not begun, no time left", flush=True)
             continue
-        piece = dataclasses.replace(tiny(PIECES[name]) if chosen.tiny else PIECES[name], file=file)
+        piece = tiny(PIECES[name]) if chosen.tiny else PIECES[name]
         began = time.perf_counter()
-        ds = make(piece)
+        ds = make(dataclasses.replace(piece, file=file))
         pack_all(chosen.out)
         seconds = time.perf_counter() - began
         longest = max(longest, seconds)
         print(summary(name, ds, seconds), f"\n  {file.stat().st_size / 1024:.0f} KiB", flush=True)
+
+
+def _arguments(pieces: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Make the recorded evidence of state_tracking.")
+    parser.add_argument("--out", type=Path, required=True, help="where recorded/*.zip and recorded.tar go")
+    parser.add_argument("--only", nargs="*", default=pieces, choices=pieces)
+    parser.add_argument("--skip", nargs="*", default=[])
+    parser.add_argument("--within", type=float, default=float("inf"), help="begin no piece that would end later")
+    parser.add_argument("--tiny", action="store_true", help="the smallest size, to see that it works")
+    return parser.parse_args()
 
 
 if __name__ == "__main__":

@@ -34,9 +34,13 @@ class Said(eqx.Module):
 def prefill(net: Decoder, chains: Chains) -> Cache:
     """The cache before the first answer: predicates in the first half, room for answers in the second."""
     clauses = network.normalised(net, 0, network.embed_predicates(net, chains))
-    room = lambda x: jnp.concatenate([x, jnp.zeros_like(x)], axis=-2)
-    k, v = (room(jnp.moveaxis(x, -2, -3)) for x in network.keys_and_values(net, clauses))
-    return Cache(k, v)
+    keys, values = network.keys_and_values(net, clauses)
+    return Cache(_with_room(keys), _with_room(values))
+
+
+def _with_room(x: Float[Array, "*batch move head size"]) -> Float[Array, "*batch head clause size"]:
+    by_head = jnp.moveaxis(x, -2, -3)
+    return jnp.concatenate([by_head, jnp.zeros_like(by_head)], axis=-2)
 
 
 def step(
@@ -52,7 +56,10 @@ def step(
     plain = network.embed_answers(net, names, values)
     clause = network.normalised(net, 0, plain)
     k, v = network.keys_and_values(net, clause)
-    put = lambda old, new: jax.lax.dynamic_update_slice_in_dim(old, new[..., None, :], L + number, axis=-2)
+
+    def put(old, new):
+        return jax.lax.dynamic_update_slice_in_dim(old, new[..., None, :], L + number, axis=-2)
+
     cache = Cache(put(cache.keys, k), put(cache.values, v))
     scores = jnp.einsum("...hs,...hcs->...hc", network.queries(net, clause), cache.keys)
     place = jnp.arange(2 * L)
@@ -69,17 +76,20 @@ def rollout(
     The value that was said is fed back, and so is the name if `full`; else the name is taken from the data. With
     `length`, chains are that long and padded; what stands beyond is not to be read.
     """
-    tokens, L = net.shape.tokens, chains.length
+    L = chains.length
     truth = jnp.asarray(chains.names)
-    names, values = truth[..., 0], jnp.asarray(chains.values)[..., 0] + tokens.first_value
+    names = truth[..., 0]
+    values = jnp.asarray(chains.values)[..., 0] + net.shape.tokens.first_value
     silence = jnp.zeros((*truth.shape[:-1], L), truth.dtype)
+
+    def put(old, new, number):
+        return jax.lax.dynamic_update_slice_in_dim(old, new[..., None], number, axis=-1)
 
     def say(number, carry):
         cache, names, values, said = carry
         cache, scores = step(net, cache, number, L if length is None else length, names, values)
         own, values = (jnp.argmax(scores[..., slot, :], axis=-1).astype(names.dtype) for slot in (0, 1))
-        put = lambda old, new: jax.lax.dynamic_update_slice_in_dim(old, new[..., None], number, axis=-1)
-        said = Said(put(said.names, own), put(said.values, values))
+        said = Said(put(said.names, own, number), put(said.values, values, number))
         given = jax.lax.dynamic_index_in_dim(truth, number + 1, axis=-1, keepdims=False)
         return cache, jnp.where(full, own, given), values, said
 

@@ -30,7 +30,8 @@ def chain(spec: Spec, length: int, key: PRNGKeyArray) -> Chains:
 
     The remainder of a word favours small numbers by n_g / 2^32.
     """
-    action, N = spec.action, spec.variables
+    action = spec.action
+    N = spec.variables
     words = jr.bits(key, (N + 1 + length,), jnp.uint32)
     names = jax.lax.top_k(words[:N], length + 1)[1]
     start = (words[N] % action.values).astype(jnp.int32)

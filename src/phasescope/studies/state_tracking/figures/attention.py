@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 import phasescope as ps
-from phasescope.figures.style import PALETTE
 
 from ..actions import named
 from ..claims import evidence
@@ -35,7 +34,7 @@ def the_plane_of_the_two_scores(cyclic, three, four, six, axes):
     plane.clabel(lines, fontsize=6, fmt=r"$L^*$=%d")
     plane.plot([0, 6.2], [0, 6.2], color="0.6", lw=0.8, ls=":")
     runs = {"C4, Algorithm 1": cyclic, "S3, Algorithm 2": three, "S4, Algorithm 2": four, "C6, Algorithm 2": six}
-    for (label, run), color in zip(runs.items(), PALETTE, strict=False):
+    for (label, run), color in zip(runs.items(), ps.PALETTE, strict=False):
         plane.plot(run.q43, run.q44, color=color, label=label)
         gaps.plot(run.q43, run.gap.sel(step=2), color=color, label=label)
         if "2" in label:
@@ -58,12 +57,12 @@ def attention_as_the_scores_make_it(cyclic, symmetric, axes):
     ends = stage_ends(symmetric)
     top = [(cyclic.isel(time=i), f"C4: {name}") for i, name in ((first, "step 1 learned"), (peak, "peak"), (-1, "end"))]
     bottom = [(ends.isel(length=i), f"S3: after L = {int(ends.length[i])}") for i in (0, 2, -1)]
-    for place, (at, title) in zip(axes.ravel(), top + bottom, strict=True):
-        image = place.imshow(attention_map(at, 5), vmin=0, vmax=0.6, cmap="viridis", aspect="auto")
-        place.set(xlabel="clause", ylabel="query", title=title, xticks=[0, 4, 5, 9], yticks=[0, 4])
-        place.set_xticklabels(["p1", "p5", "a0", "a4"])
-        place.set_yticklabels(["a0", "a4"])
-        place.grid(False)
+    for panel, (at, title) in zip(axes.ravel(), top + bottom, strict=True):
+        image = panel.imshow(attention_map(at, 5), vmin=0, vmax=0.6, cmap="viridis", aspect="auto")
+        panel.set(xlabel="clause", ylabel="query", title=title, xticks=[0, 4, 5, 9], yticks=[0, 4])
+        panel.set_xticklabels(["p1", "p5", "a0", "a4"])
+        panel.set_yticklabels(["a0", "a4"])
+        panel.grid(False)
     axes[0, 0].figure.colorbar(image, ax=axes, label="attention", shrink=0.6)
 
 
@@ -73,15 +72,21 @@ def attention_map(at, length: int) -> np.ndarray:
     q43, o43, q44, o44 = (float(np.exp(at[name])) for name in ("q43", "o43", "q44", "o44"))
     for ell in range(length):
         weights = np.concatenate([np.full(length, o43), np.full(ell + 1, o44)])
-        weights[ell], weights[length + ell] = q43, q44
+        weights[ell] = q43
+        weights[length + ell] = q44
         rows[ell, : length + ell + 1] = weights / weights.sum()
     return rows
 
 
 @ps.figure(
     "Theorems 4.1 and 5.1: reach",
-    evidence.reach, *evidence.weak.values(), *evidence.strong.values(), id="reach", panels=(1, 3), size=(8.2, 2.9),
-)  # fmt: skip
+    evidence.reach,
+    *evidence.weak.values(),
+    *evidence.strong.values(),
+    id="reach",
+    panels=(1, 3),
+    size=(8.2, 2.9),
+)
 def how_far_a_chain_is_followed(table, weak_3, weak_4, weak_6, strong_3, strong_4, axes):
     """Left: C6 with limit features at q = 3: the probability of the last answer crosses a half near L* = 19.5 (dashed).
     Middle: rollouts at twice the length of a stage, at its end: with C_B = 20, E_1 = 13.9 all are right; with C_B = 10,
@@ -94,7 +99,7 @@ def how_far_a_chain_is_followed(table, weak_3, weak_4, weak_6, strong_3, strong_
     left.set(xlabel="chain length $L$", ylabel="probability", ylim=(-0.03, 1.08))
     left.legend(fontsize=7, loc="lower left")
     runs = {"S3": weak_3, "S4": weak_4, "C6": weak_6, "S3 ": strong_3, "S4 ": strong_4}
-    colors = {"S3": PALETTE[0], "S4": PALETTE[1], "C6": PALETTE[2]}
+    colors = {"S3": ps.PALETTE[0], "S4": ps.PALETTE[1], "C6": ps.PALETTE[2]}
     for label, run in runs.items():
         style = {"color": colors[label.strip()], "ls": "-" if label.endswith(" ") else "--", "marker": "o", "ms": 3}
         name = f"{label.strip()}, $C_B$={20 if label.endswith(' ') else 10}"
@@ -103,6 +108,9 @@ def how_far_a_chain_is_followed(table, weak_3, weak_4, weak_6, strong_3, strong_
         right.plot(ends.length, (np.exp(ends.q43) + np.exp(ends.q44)) / ends.length, label=name, **style)
     middle.set(xlabel="$L_k$", ylabel="rollouts right at $2L_k$", xscale="log", ylim=(-0.03, 1.08))
     right.set(xlabel="$L_k$", ylabel=r"$(e^{q_{43}}+e^{q_{44}})/L_k$", xscale="log", ylim=(0, 10.5))
-    for place in (middle, right):
-        place.set_xscale("log", base=2)
+    for panel in (middle, right):
+        panel.set_xscale("log", base=2)
     right.legend(fontsize=6.5, loc="upper center", ncols=2)
+
+
+figures = (the_plane_of_the_two_scores, attention_as_the_scores_make_it, how_far_a_chain_is_followed)

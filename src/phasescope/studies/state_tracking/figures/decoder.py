@@ -56,7 +56,8 @@ def attention_on_the_answer(cyclic, symmetric, axes):
 
 
 def _bands(axes, cyclic, symmetric, kind):
-    runs, first = {"C6": cyclic, "S5": symmetric}, 1 if kind == "predicate" else 0
+    runs = {"C6": cyclic, "S5": symmetric}
+    first = 1 if kind == "predicate" else 0
     part = slice(None, 20) if kind == "predicate" else slice(20, None)
     for panel, (name, run) in zip(axes, runs.items(), strict=False):
         block = run.heat_quadruple.isel(stage_end=-1).mean("seed")[:, part]
@@ -99,7 +100,10 @@ def updates_move_the_curve(cyclic, symmetric, axes):
     axes[1].figure.colorbar(image, ax=axes[1], label="accuracy")
 
 
-decoder_figures = (
-    two_bands_of_attention, the_band_follows_the_order, attention_on_the_predicate, attention_on_the_answer,
+figures = (
+    two_bands_of_attention,
+    the_band_follows_the_order,
+    attention_on_the_predicate,
+    attention_on_the_answer,
     updates_move_the_curve,
-)  # fmt: skip
+)

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from phasescope.figures.style import PALETTE
+import phasescope as ps
 
-COLORS = {"C6": PALETTE[0], "S5": PALETTE[1]}
+COLORS = {"C6": ps.PALETTE[0], "S5": ps.PALETTE[1]}
 
 
 def over_lengths(axes: Any, accuracy: xr.DataArray, label: str, color: Any, band: Any = None, **style: Any) -> None:
     """Mean over seeds with the range of all of them, or a band given; the length on a log axis with its own ticks."""
-    mean, lengths = accuracy.mean("seed"), accuracy.test_length.values
+    mean = accuracy.mean("seed")
+    lengths = accuracy.test_length.values
     low, high = (accuracy.min("seed"), accuracy.max("seed")) if band is None else band
     axes.fill_between(lengths, low, high, color=color, alpha=0.13, lw=0)
     axes.plot(lengths, mean, "o-", ms=3, color=color, label=label, **style)

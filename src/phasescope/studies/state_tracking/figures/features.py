@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 import phasescope as ps
-from phasescope.figures.style import PALETTE
 
 from ..claims import evidence
 from ..phases import curriculum, shapes, spec_of
@@ -35,7 +34,7 @@ def _draw_order(run, axes) -> None:
     order = curriculum(run.combined.isel(time=0))
     for rank, (j, r, y) in enumerate(order):
         curve = window.combined.isel(image=j, neuron=r, value=y)
-        shade = PALETTE[rank % len(PALETTE)]
+        shade = ps.PALETTE[rank % len(ps.PALETTE)]
         axes.plot(window.time / 1000, curve, color=shade, lw=1.4)
         at = float(run.learned.isel(time=-1, image=j, neuron=r, value=y))
         if np.isfinite(at):
@@ -52,7 +51,7 @@ def _draw_limit(limit, axes) -> None:
     records = records.isel(time=slice(None, None, max(1, records.sizes["time"] // 80)))
     found = [shapes(records.isel(time=i).assign_attrs(limit.attrs)) for i in range(records.sizes["time"])]
     log_time = records.log_time.values
-    for (name, label), color in zip(KINDS.items(), PALETTE, strict=False):
+    for (name, label), color in zip(KINDS.items(), ps.PALETTE, strict=False):
         style = {"ls": "--", "lw": 2.2} if name.endswith("y") else {"lw": 1.4}  # g and y coincide
         axes.plot(log_time, [float(f[name].mean()) for f in found], color=color, label=label, **style)
     axes.plot(log_time, [float(f["conf_y"].mean()) for f in found], color="k", ls=":", label=r"$V(g)+V(y')$")
@@ -62,3 +61,6 @@ def _draw_limit(limit, axes) -> None:
     axes.annotate(r"$\pm B$", (log_time[0], float(v_g) - 7), fontsize=8, color="0.4")
     axes.set(xlabel=r"$\log_{10}$ flow time", ylabel="weight of active neurons", title="cancellation")
     axes.legend(loc="center right", bbox_to_anchor=(1.0, 0.71), fontsize=7)
+
+
+figures = (features_emerge_one_by_one_and_cancel,)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import phasescope as ps
-from phasescope.figures.style import PALETTE
 
 from ..claims import recorded
 from ..claims.comparing import concentration, ends_of_stages
@@ -84,11 +83,12 @@ def self_training_and_its_control(taught, control, axes):
     """S5 after 8,000 updates at length 5 (grey) and after each of 3 stages of 3,000: left on self-labelled chains of length 10,
     20 and 40, right on chains of length 5 with true labels. Mean and standard deviation of 5 seeds. The curve moves right at
     each stage (at L = 40: 0.49, 0.81, 0.87, 0.88), and as far in the control (0.46, 0.77, 0.82, 0.93)."""
-    colors = ("0.55", PALETTE[5], PALETTE[0], PALETTE[1])
+    colors = ("0.55", ps.PALETTE[5], ps.PALETTE[0], ps.PALETTE[1])
     for panel, run in zip(axes, (taught, control), strict=True):
         for k, (end, color) in enumerate(zip(ends_of_stages(run), colors, strict=False)):
             words = f"then length {5 * 2**k}" if run is taught else f"{3 * k},000 more updates"
-            mean, spread = end.accuracy.mean("seed"), end.accuracy.std("seed", ddof=1)
+            mean = end.accuracy.mean("seed")
+            spread = end.accuracy.std("seed", ddof=1)
             over_lengths(
                 panel, end.accuracy, words if k else "8,000 updates", color, band=(mean - spread, mean + spread)
             )
@@ -98,7 +98,9 @@ def self_training_and_its_control(taught, control, axes):
     axes[1].set_title("control: length 5, true labels")
 
 
-reach_figures = (
-    accuracy_over_length, what_the_size_of_the_training_set_does, what_the_size_of_the_first_embeddings_does,
+figures = (
+    accuracy_over_length,
+    what_the_size_of_the_training_set_does,
+    what_the_size_of_the_first_embeddings_does,
     self_training_and_its_control,
-)  # fmt: skip
+)

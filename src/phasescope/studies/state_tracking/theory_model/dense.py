@@ -37,7 +37,8 @@ def slots(spec: Spec) -> tuple[int, ...]:
 
 def start(key: PRNGKeyArray, spec: Spec, scale) -> Dense:
     """W normal of size sigma_0, Q zero."""
-    d, N = spec.tokens.size, spec.variables
+    d = spec.tokens.size
+    N = spec.variables
     shape = (len(slots(spec)), d, spec.per_class, data.SLOTS, d)
     return Dense(scale * jr.normal(key, shape), jnp.zeros((N, N)), jnp.zeros((N, N)))
 

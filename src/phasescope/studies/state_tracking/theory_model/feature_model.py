@@ -63,7 +63,8 @@ def scale(spec: Spec, vocabulary) -> Float[Array, ""] | float:
 
 def start(key: PRNGKeyArray, spec: Spec) -> Features:
     """Normal numbers of size $\\sigma_0$."""
-    action, m = spec.action, spec.per_class
+    action = spec.action
+    m = spec.per_class
     for_g, for_y = jr.split(key)
     sigma = scale(spec, spec.vocabulary)
     return Features(
@@ -98,7 +99,8 @@ def log_probabilities(
 
 def loss(V: Features, action: Action, numbers: Constants) -> Float[Array, ""]:
     """Cross-entropy of the value of the next answer."""
-    right, F = targets(action), numbers.logits(numbers.activation(preactivations(V, numbers.bias)).sum(axis=1))
+    right = targets(action)
+    F = numbers.logits(numbers.activation(preactivations(V, numbers.bias)).sum(axis=1))
     rest = jnp.broadcast_to(numbers.rest(action.values, V.g.shape[1]), (1, *F.shape[1:]))
     others = logsumexp(jnp.concatenate([jnp.where(right == 1, -jnp.inf, F), rest]), axis=0)
     return jax.nn.softplus(others - (F * right).sum(axis=0)).mean()

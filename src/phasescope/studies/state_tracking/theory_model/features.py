@@ -16,8 +16,8 @@ STRIDE = 0.02
 LN10 = 2.302585092994046
 
 
-class Learner(eqx.Module):
-    """Features on their way: the update at which each began and was learned, and the log of the time passed."""
+class FeatureState(eqx.Module):
+    """Features in training: the update at which each began and was learned, and the log of the time passed."""
 
     V: Features
     began: Float[Array, "image neuron value"]
@@ -25,10 +25,10 @@ class Learner(eqx.Module):
     log_time: Float[Array, ""]
 
 
-def newborn(V: Features) -> Learner:
-    """Nothing has emerged, no time has passed; the log of no time is a number so small that it does not matter."""
+def initial(V: Features) -> FeatureState:
+    """Nothing has emerged and no time has passed."""
     never = jnp.full((*V.g.shape[:2], V.y.shape[-1]), NEVER)
-    return Learner(V, never, never, jnp.asarray(-700.0))
+    return FeatureState(V, never, never, jnp.asarray(paths.LOG_OF_NO_TIME))
 
 
 def step_size(spec: Spec):
@@ -36,27 +36,40 @@ def step_size(spec: Spec):
     return 0.5 * spec.action.table.size if spec.eta is None else spec.eta
 
 
-def descend(x: Learner, t: Array, spec: Spec) -> Learner:
+def descend(x: FeatureState, t: Array, spec: Spec) -> FeatureState:
     """One update of gradient descent; t counts those before it."""
-    numbers, eta = feature_model.constants(spec), step_size(spec)
+    numbers = feature_model.constants(spec)
+    eta = step_size(spec)
     V = paths.move(x.V, feature_model.descent_direction(x.V, spec.action, numbers), eta)
     psi = feature_model.combined(V, spec.action)
-    mark = lambda first, level: jnp.where((first < 0) & (psi > level), t + 1.0, first)
-    half = 0.5 * jnp.log(spec.vocabulary)
-    return Learner(V, mark(x.began, numbers.activation.knee), mark(x.learned, half), jnp.log(eta * (t + 1.0)))
+
+    def first_above(level, before):
+        return jnp.where((before < 0) & (psi > level), t + 1.0, before)
+
+    return FeatureState(
+        V=V,
+        began=first_above(numbers.activation.knee, x.began),
+        learned=first_above(0.5 * jnp.log(spec.vocabulary), x.learned),
+        log_time=jnp.log(eta * (t + 1.0)),
+    )
 
 
-def glide(x: Learner, spec: Spec) -> Learner:
+def flow_step(x: FeatureState, spec: Spec) -> FeatureState:
     """One stride along the path of the gradient flow."""
     numbers = feature_model.constants(spec)
-    downhill = lambda V: (None, feature_model.descent_direction(V, spec.action, numbers))
-    V, _, _, log_time = paths.heun(x.V, downhill(x.V)[1], downhill, STRIDE, x.log_time)
-    return Learner(V, x.began, x.learned, log_time)
+
+    def downhill(V):
+        return None, feature_model.descent_direction(V, spec.action, numbers)
+
+    _, here = downhill(x.V)
+    V, _, _, log_time = paths.heun(x.V, here, downhill, STRIDE, x.log_time)
+    return FeatureState(V, x.began, x.learned, log_time)
 
 
-def look(x: Learner, spec: Spec) -> FeatureObserved:
+def measure(x: FeatureState, spec: Spec) -> FeatureObserved:
     """All that is recorded."""
-    action, numbers = spec.action, feature_model.constants(spec)
+    action = spec.action
+    numbers = feature_model.constants(spec)
     right = feature_model.targets(action)
     raw = numbers.activation(feature_model.preactivations(x.V, numbers.bias)).sum(axis=1)
     return FeatureObserved(

@@ -1,48 +1,30 @@
-"""The arm of the full theory model: Algorithms 1 and 2 over every chain, for sizes small enough to list them."""
+"""The full theory model in training: Algorithms 1 and 2 over every chain, for sizes small enough to list them."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jaxtyping import Array, Float
 from scipy.special import perm
 
 import phasescope as ps
 
 from .. import data
 from ..observables import DenseObserved
-from ..spec import NEURONS, STAGES, Spec, end_of_stage
-from . import dense, feature_model
+from ..spec import Spec, end_of_stage
+from . import dense, feature_model, features
 from .dense import Dense
 
 MOST_CHAINS = 100_000
+NAME_SLOT = 3
 VALUE_SLOT = 4
-
-
-@ps.arm(reads=("group", "variables", *NEURONS, *STAGES, "slot", "eta", "steps"))
-def theory_model(spec: Spec) -> ps.Plan:
-    """Full W and Q by gradient descent over every chain: stage 1 on W at length 1, then Q at lengths 2, 4, ..., 2^K."""
-    singles = listed(spec, 1)
-    learn = ps.iterate(lambda model, t, key: _train_W(model, spec, singles))
-    stages = [ps.Stage("features", learn, ps.log_times(spec.feature_steps, 60))]
-    if spec.slot in (0, VALUE_SLOT + 1):
-        last = spec.stages if spec.algorithm == 2 else 1
-        stages += [_attention_stage(spec, listed(spec, 2**k)) for k in range(1, last + 1)]
-    return ps.Plan(
-        init=lambda key: ps.State(dense.start(key, spec, feature_model.scale(spec, float(spec.tokens.size)))),
-        stages=tuple(stages),
-        measure=lambda model: look(model, spec, singles),
-        coords={
-            "output_slot": np.array(dense.slots(spec)) + 1,
-            "step": [1, 2],
-            "place": np.arange(1, 6),
-            "block": [43, 44],
-        },
-    )
+ATTENTION_STEPS = 200  # of a stage, where the spec leaves them open
 
 
 def listed(spec: Spec, length: int) -> data.Chains:
@@ -59,6 +41,16 @@ def listed(spec: Spec, length: int) -> data.Chains:
     return data.every_chain(action, spec.variables, length)
 
 
+def initial(key: Array, spec: Spec) -> Dense:
+    """W at its starting size for the real vocabulary, Q zero."""
+    return dense.start(key, spec, feature_model.scale(spec, float(spec.tokens.size)))
+
+
+def constants(spec: Spec) -> feature_model.Constants:
+    """With the size of the real vocabulary; called inside, since a plan is also built for columns of floats."""
+    return feature_model.constants(spec, float(spec.tokens.size))
+
+
 def frozen(spec: Spec) -> np.ndarray:
     """1 where W trains: the value slot ignores variables (Assumption B.1)."""
     mask = np.ones((len(dense.slots(spec)), 1, 1, data.SLOTS, 1))
@@ -68,70 +60,104 @@ def frozen(spec: Spec) -> np.ndarray:
     return mask
 
 
-def _train_W(model: Dense, spec: Spec, chain: data.Chains) -> Dense:
-    eta = 0.5 * spec.action.table.size if spec.eta is None else spec.eta
-    slope = jax.grad(lambda W: _single_losses(W, spec, chain).sum())(model.W)
-    return dataclasses.replace(model, W=model.W - eta * frozen(spec) * slope)
+def feature_stage(spec: Spec, singles: data.Chains) -> ps.Stage:
+    """W by gradient descent over every chain of length 1."""
+
+    def step(model: Dense, t: Array, key: Array) -> Dense:
+        slope = jax.grad(lambda W: _single_losses(W, spec, singles).sum())(model.W)
+        return dataclasses.replace(model, W=model.W - features.step_size(spec) * frozen(spec) * slope)
+
+    return ps.Stage("features", ps.iterate(step), ps.log_times(spec.feature_steps, 60))
 
 
-def constants(spec: Spec) -> feature_model.Constants:
-    """With the size of the real vocabulary; called inside, since a plan is also built for columns of floats."""
-    return feature_model.constants(spec, float(spec.tokens.size))
+def _single_losses(W: Array, spec: Spec, singles: data.Chains) -> Float[Array, "output_slot"]:
+    numbers = constants(spec)
+    losses = [
+        dense.single_loss(W[index], slot, singles, spec.tokens, numbers) for index, slot in enumerate(dense.slots(spec))
+    ]
+    return jnp.stack(losses)
 
 
-def _single_losses(W, spec: Spec, chain: data.Chains):
-    slots, numbers = enumerate(dense.slots(spec)), constants(spec)
-    return jnp.stack([dense.single_loss(W[i], slot, chain, spec.tokens, numbers) for i, slot in slots])
-
-
-def _attention_stage(spec: Spec, chain: data.Chains) -> ps.Stage:
+def attention_stage(spec: Spec, chain: data.Chains) -> ps.Stage:
     """Q on the value slot: both steps of T^2 (Algorithm 1), or step 2 with the answers of the last stage's model."""
-    length, steps = chain.length, (1, 2) if spec.algorithm == 1 else (2,)
-    index = len(dense.slots(spec)) - 1
+    length = chain.length
+    steps = (1, 2) if spec.algorithm == 1 else (2,)
 
-    def loss(model: Dense, labelled: data.Chains):
-        numbers = constants(spec)
-        parts = [dense.answer_loss(model, index, VALUE_SLOT, labelled, spec.tokens, numbers, s) for s in steps]
-        return jnp.stack(parts).sum()
+    def loss(model: Dense, labelled: data.Chains) -> Float[Array, ""]:
+        return jnp.stack([_value_loss(model, spec, labelled, step) for step in steps]).sum()
 
-    def enter(key: Any, state: ps.State) -> ps.State:
+    def enter(key: Array, state: ps.State) -> ps.State:
         values = jnp.asarray(chain.values)
         if length > 2:
-            own = dense.greedy_values(state.params, index, chain, spec.tokens, constants(spec), 2)
-            values = values.at[:, :3].set(own)
-        return dataclasses.replace(
-            state, memory=data.Chains(jnp.asarray(chain.names), jnp.asarray(chain.actions), values)
-        )
+            values = values.at[:, :3].set(_own_values(state.params, spec, chain, last=2))
+        labelled = data.Chains(jnp.asarray(chain.names), jnp.asarray(chain.actions), values)
+        return dataclasses.replace(state, memory=labelled)
 
-    rate = spec.attention_eta * spec.variables
-    descend = ps.descent(
-        loss, optax.sgd(rate), sample=lambda key, memory: memory, where=lambda model: (model.Q43, model.Q44)
+    dynamics = ps.descent(
+        loss,
+        optax.sgd(spec.attention_eta * spec.variables),
+        sample=lambda key, memory: memory,
+        where=lambda model: (model.Q43, model.Q44),
     )
-    ending = {}
-    if spec.algorithm == 2 and length == 2:  # later stages take all their steps: records hold the loss at length 2 only
-        ending["until"] = lambda seen: jnp.log(seen.pair_loss[1]) < -end_of_stage(spec) * jnp.log(spec.tokens.size)
-    steps_of_stage = 200 if spec.steps is None else spec.steps
-    return ps.Stage(f"length {length}", descend, ps.log_times(steps_of_stage, 40), enter, **ending)
+    times = ps.log_times(ATTENTION_STEPS if spec.steps is None else spec.steps, 40)
+    return ps.Stage(f"length {length}", dynamics, times, enter, **_ending(spec, length))
 
 
-def look(model: Dense, spec: Spec, singles: data.Chains) -> DenseObserved:
-    """All that is recorded."""
-    chosen, numbers = dense.slots(spec), constants(spec)
-    seen: dict[str, Any] = dict.fromkeys(
-        ("pair_loss", "copy_sum", "copy_best", "strongest", "off_variable", "diagonal", "off_diagonal", "spread")
+def _ending(spec: Spec, length: int) -> dict[str, Callable[[DenseObserved], Any]]:
+    """Algorithm 2 ends its first stage at loss d^-E_1; later ones take all their steps, as only length 2 is recorded."""
+    if spec.algorithm == 1 or length > 2:
+        return {}
+    return {"until": lambda seen: jnp.log(seen.pair_loss[1]) < -end_of_stage(spec) * jnp.log(spec.tokens.size)}
+
+
+def _value_loss(model: Dense, spec: Spec, chain: data.Chains, step: int) -> Float[Array, ""]:
+    return dense.answer_loss(
+        model=model,
+        index=dense.slots(spec).index(VALUE_SLOT),
+        slot=VALUE_SLOT,
+        chain=chain,
+        tokens=spec.tokens,
+        numbers=constants(spec),
+        step=step,
     )
-    if 3 in chosen:
-        found = dense.copying(model.W[chosen.index(3)], spec.tokens, numbers.bias)
-        seen |= dict(zip(("copy_sum", "copy_best", "strongest", "off_variable"), found, strict=True))
+
+
+def _own_values(model: Dense, spec: Spec, chain: data.Chains, last: int) -> Array:
+    return dense.greedy_values(
+        model=model,
+        index=dense.slots(spec).index(VALUE_SLOT),
+        chain=chain,
+        tokens=spec.tokens,
+        numbers=constants(spec),
+        last=last,
+    )
+
+
+def measure(model: Dense, spec: Spec, singles: data.Chains) -> DenseObserved:
+    """All that is recorded; what belongs to a slot that is not trained is left out."""
+    chosen = dense.slots(spec)
+    found: dict[str, Array] = {}
+    if NAME_SLOT in chosen:
+        found |= _copying(model, spec)
     if VALUE_SLOT in chosen:
         pairs = listed(spec, 2)
-        index = chosen.index(VALUE_SLOT)
-        losses = [dense.answer_loss(model, index, VALUE_SLOT, pairs, spec.tokens, numbers, s) for s in (1, 2)]
-        seen |= {"pair_loss": jnp.stack(losses)} | _blocks(model)
-    return DenseObserved(slot_loss=_single_losses(model.W, spec, singles), **seen)
+        found["pair_loss"] = jnp.stack([_value_loss(model, spec, pairs, step) for step in (1, 2)])
+        found |= _blocks(model)
+    return DenseObserved(slot_loss=_single_losses(model.W, spec, singles), **found)
 
 
-def _blocks(model: Dense) -> dict[str, Any]:
+def _copying(model: Dense, spec: Spec) -> dict[str, Array]:
+    W = model.W[dense.slots(spec).index(NAME_SLOT)]
+    copy_sum, copy_best, strongest, off_variable = dense.copying(W, spec.tokens, constants(spec).bias)
+    return {
+        "copy_sum": copy_sum,
+        "copy_best": copy_best,
+        "strongest": strongest,
+        "off_variable": off_variable,
+    }
+
+
+def _blocks(model: Dense) -> dict[str, Array]:
     blocks = jnp.stack([model.Q43, model.Q44])
     N = blocks.shape[-1]
     on = np.eye(N, dtype=bool)

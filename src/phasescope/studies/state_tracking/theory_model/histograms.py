@@ -99,11 +99,9 @@ def _power(one: Float[np.ndarray, "2 2 2"], draws: int) -> Float[np.ndarray, "a 
 
 def loss(routing: Routing, action: Action, numbers: Constants, cases: Exact | Paired) -> Float[Array, ""]:
     r"""$\mathrm{Loss}_5^{L,2}$ with the limit features."""
-    return (
-        _exact_loss(routing, action, numbers, cases)
-        if isinstance(cases, Exact)
-        else _paired_loss(routing, action, numbers, cases)
-    )
+    if isinstance(cases, Exact):
+        return _exact_loss(routing, action, numbers, cases)
+    return _paired_loss(routing, action, numbers, cases)
 
 
 def _exact_loss(routing: Routing, action: Action, numbers: Constants, cases: Exact) -> Float[Array, ""]:
@@ -128,11 +126,15 @@ def _paired_loss(routing: Routing, action: Action, numbers: Constants, cases: Pa
     rest = numbers.rest(n, n) - jnp.log(n - 1)  # every wrong class answers for its share of those that are no value
     # y_0 is 0, j, or one of the others: how often, and what neurons 0 and j see of it.
     chance = np.array([1, 1, n - 2]) / n
-    neuron_0, neuron_j = jnp.stack([v_y, -v_g, -v_g]), jnp.stack([-v_g, v_y, -v_g])
+    neuron_0 = jnp.stack([v_y, -v_g, -v_g])
+    neuron_j = jnp.stack([-v_g, v_y, -v_g])
+
+    def value(base, hit, y):
+        return numbers.activation((base + o43 * hit + o44 * y) / Z + numbers.bias)
+
     total = jnp.zeros(())
     for copies, counts, probability in zip(cases.copies, cases.counts, cases.probability, strict=True):
         hits = [(c * (v_g + v_y) - (cases.length - 1) * v_y)[:, None] for c in counts]
-        value = lambda base, hit, y: numbers.activation((base + o43 * hit + o44 * y) / Z + numbers.bias)
         right = value(q43 * v_g + q44 * v_y, hits[0], neuron_0) + (n - 1) * off
         wrong = (
             value((q44 - q43) * v_y, hits[1], neuron_0) + value((q43 - q44) * v_g, hits[2], neuron_j) + (n - 2) * off

@@ -22,7 +22,8 @@ from .feature_model import Features, targets
 
 def imbalance(action: Action) -> float:
     r"""$C_\alpha$: the ratio of the limits of V(g) and V(y)."""
-    n_y, fibre = action.values, action.stabiliser
+    n_y = action.values
+    fibre = action.stabiliser
     return (1 + fibre * (n_y - 1)) / (n_y - 1 + fibre)
 
 

@@ -16,6 +16,8 @@ from jaxtyping import Array, Float
 Point = TypeVar("Point")
 Extra = TypeVar("Extra")
 
+LOG_OF_NO_TIME = -700.0  # a time of 1e-304: nothing beside any step, but a number
+
 
 def speed(direction: object) -> Float[Array, ""]:
     """The largest entry."""
@@ -40,21 +42,21 @@ def heun(
     stride: Float[Array, ""] | float,
     log_time: Float[Array, ""],
 ) -> tuple[Point, Extra, Point, Float[Array, ""]]:
-    """One stride from a point whose direction is known: the new point, what is felt there, and the log of the time.
+    """One stride from a point whose direction is known: the new point, what `downhill` gives there, and the log of the time.
 
     `downhill` gives something of interest (a loss) and the direction. Where nothing pulls, the point stays and time does
-    not pass. Both looks of the rule are one loop, so that the loss is compiled once.
+    not pass. Both evaluations of the rule are one loop, so that the loss is compiled once.
     """
     here = unit(direction)
 
-    def look(at, _):
+    def evaluate(at, _):
         extra, ahead = downhill(at)
         mean = jax.tree.map(lambda a, b: 0.5 * (a + b), here, unit(ahead))
         return move(point, mean, stride), (at, extra, ahead)
 
-    _, looks = jax.lax.scan(look, move(point, here, stride), length=2)
-    new, extra, ahead = jax.tree.map(lambda x: x[-1], looks)
+    _, evaluations = jax.lax.scan(evaluate, move(point, here, stride), length=2)
+    new, extra, ahead = jax.tree.map(lambda x: x[-1], evaluations)
     s = speed(direction)
     passed = jnp.where(s > 0, jnp.log(stride) - jnp.log(jnp.where(s > 0, s, 1.0)), -jnp.inf)
-    stay = lambda a, b: jnp.where(s > 0, a, b)
-    return jax.tree.map(stay, new, point), extra, ahead, jnp.logaddexp(log_time, passed)
+    reached = jax.tree.map(lambda a, b: jnp.where(s > 0, a, b), new, point)
+    return reached, extra, ahead, jnp.logaddexp(log_time, passed)

@@ -24,8 +24,8 @@ TEST_KEY = 20  # the test chains are the same in all runs
 Loss = Callable[[Routing, Features], Float[Array, ""]]
 
 
-class Traveller(eqx.Module):
-    """Where the attention is, what pulls it (loss and downhill direction of the stage), and the log of the time."""
+class RoutingState(eqx.Module):
+    """The attention in training: its scalars, the loss and the descent direction of the stage there, the log of the time."""
 
     at: Routing
     V: Features
@@ -35,70 +35,105 @@ class Traveller(eqx.Module):
     length: Float[Array, ""]
 
 
+def initial(V: Features, spec: Spec) -> RoutingState:
+    """At the beginning, before any stage has a loss."""
+    at = routing_model.begin(spec.start_43, spec.start_44)
+    return RoutingState(
+        at=at,
+        V=V,
+        downhill=jax.tree.map(jnp.zeros_like, at),
+        loss=jnp.zeros(()),
+        log_time=jnp.asarray(paths.LOG_OF_NO_TIME),
+        length=jnp.asarray(2.0),
+    )
+
+
+def enter(x: RoutingState, spec: Spec, loss: Loss, length: int) -> RoutingState:
+    """The same scalars, with the loss and the descent direction of a new stage."""
+    value, downhill = loss_and_descent_direction(x.at, x.V, spec, loss)
+    return RoutingState(
+        at=x.at,
+        V=x.V,
+        downhill=downhill,
+        loss=value,
+        log_time=x.log_time,
+        length=jnp.asarray(float(length)),
+    )
+
+
 def stage_loss(spec: Spec, stage: int) -> Loss:
-    r"""What stage k trains on: both steps of $T^2$ (Algorithm 1), or step 2 of chains of length $2^k$ (Algorithm 2)."""
+    r"""What stage k trains on: both steps of $T^2$ (Algorithm 1), or step 2 of chains of length $2^k$ (Algorithm 2).
+
+    The constants are worked out inside: a plan is also built for a whole block of lanes, where floats are columns.
+    """
     action = spec.action
-    # The constants are worked out inside: a plan is also built for a whole block of lanes, where floats are columns.
-    numbers = lambda: feature_model.constants(spec)
     if stage > 1:
         cases = histograms.population(action, 2**stage)
-        return lambda at, V: histograms.loss(at, action, numbers(), cases)
-    list_cases = routing_model.orbit_cases if spec.features == "ideal" else routing_model.every_case
+        return lambda at, V: histograms.loss(at, action, feature_model.constants(spec), cases)
     steps = (1, 2) if spec.algorithm == 1 else (2,)
-    listed = [(step, list_cases(action, step)) for step in steps]
-    return lambda at, V: sum((routing_model.step_loss(at, V, numbers(), s, c) for s, c in listed), jnp.zeros(()))
+    listed = [(step, _cases(spec, step)) for step in steps]
+
+    def loss(at: Routing, V: Features) -> Float[Array, ""]:
+        numbers = feature_model.constants(spec)
+        losses = (routing_model.step_loss(at, V, numbers, step, cases) for step, cases in listed)
+        return sum(losses, jnp.zeros(()))
+
+    return loss
 
 
-def enter(x: Traveller, spec: Spec, loss: Loss, length: int) -> Traveller:
-    """The same place, felt by the loss of a new stage."""
-    value, downhill = _felt(x.at, x.V, spec, loss)
-    return Traveller(x.at, x.V, downhill, value, x.log_time, jnp.asarray(float(length)))
+def _cases(spec: Spec, step: int) -> routing_model.Cases:
+    """Chains of length 2: one of each orbit where the features have the symmetry, else all."""
+    if spec.features == "ideal":
+        return routing_model.orbit_cases(spec.action, step)
+    return routing_model.every_case(spec.action, step)
 
 
-def start(V: Features, spec: Spec) -> Traveller:
-    """At the beginning, before any loss is felt."""
-    at = routing_model.begin(spec.start_43, spec.start_44)
-    none = jax.tree.map(jnp.zeros_like, at)
-    return Traveller(at, V, none, jnp.zeros(()), jnp.asarray(-700.0), jnp.asarray(2.0))
-
-
-def _felt(at: Routing, V: Features, spec: Spec, loss: Loss) -> tuple[Float[Array, ""], Routing]:
+def loss_and_descent_direction(at: Routing, V: Features, spec: Spec, loss: Loss) -> tuple[Float[Array, ""], Routing]:
+    """Of a stage, at given scalars; the direction is in units of eta / N."""
     value, gradient = jax.value_and_grad(loss)(at, V)
     return value, routing_model.downhill(gradient, spec.vocabulary)
 
 
-def descend(x: Traveller, spec: Spec, loss: Loss) -> Traveller:
+def descend(x: RoutingState, spec: Spec, loss: Loss) -> RoutingState:
     """One update of gradient descent."""
     eta = spec.attention_eta
     at = paths.move(x.at, x.downhill, eta)
-    value, downhill = _felt(at, x.V, spec, loss)
-    return Traveller(at, x.V, downhill, value, jnp.logaddexp(x.log_time, jnp.log(eta)), x.length)
+    value, downhill = loss_and_descent_direction(at, x.V, spec, loss)
+    log_time = jnp.logaddexp(x.log_time, jnp.log(eta))
+    return RoutingState(at=at, V=x.V, downhill=downhill, loss=value, log_time=log_time, length=x.length)
 
 
-def glide(x: Traveller, spec: Spec, loss: Loss) -> Traveller:
+def flow_step(x: RoutingState, spec: Spec, loss: Loss) -> RoutingState:
     """One stride along the path of the gradient flow."""
-    felt = lambda at: _felt(at, x.V, spec, loss)
-    at, value, downhill, log_time = paths.heun(x.at, x.downhill, felt, spec.stride, x.log_time)
-    return Traveller(at, x.V, downhill, value, log_time, x.length)
+
+    def downhill_at(at: Routing) -> tuple[Float[Array, ""], Routing]:
+        return loss_and_descent_direction(at, x.V, spec, loss)
+
+    at, value, downhill, log_time = paths.heun(x.at, x.downhill, downhill_at, spec.stride, x.log_time)
+    return RoutingState(at=at, V=x.V, downhill=downhill, loss=value, log_time=log_time, length=x.length)
 
 
-def look(x: Traveller, spec: Spec) -> RoutingObserved:
+def measure(x: RoutingState, spec: Spec) -> RoutingObserved:
     """All that is recorded."""
-    action, numbers, scalars = spec.action, feature_model.constants(spec), x.at.scalars()
-    list_cases = routing_model.orbit_cases if spec.features == "ideal" else routing_model.every_case
-    losses = [routing_model.step_loss(x.at, x.V, numbers, s, list_cases(action, s)) for s in (1, 2)]
+    numbers = feature_model.constants(spec)
+    scalars = x.at.scalars()
+    losses = [routing_model.step_loss(x.at, x.V, numbers, step, _cases(spec, step)) for step in (1, 2)]
     right = [routing_model.weights(x.at, 1)[0], routing_model.weights(x.at, 2)[1]]
-    both = jnp.array([1.0, 2.0])
+    both_steps = jnp.array([1.0, 2.0])
     return RoutingObserved(
-        loss=x.loss, q43=x.at.q43, o43=x.at.o43, q44=x.at.q44, o44=x.at.o44,
+        loss=x.loss,
+        q43=x.at.q43,
+        o43=x.at.o43,
+        q44=x.at.q44,
+        o44=x.at.o44,
         step_loss=jnp.stack(losses),
-        epsilon=limits.dilution(*scalars, 2, both),
-        gap=limits.gap(*scalars, 2, both),
+        epsilon=limits.dilution(*scalars, 2, both_steps),
+        gap=limits.gap(*scalars, 2, both_steps),
         attention_right=jnp.stack(right),
         stage_length=x.length,
         stage_epsilon=limits.dilution(*scalars, x.length, 2),
         log_time=x.log_time / LN10,
-    )  # fmt: skip
+    )
 
 
 def test_lengths(spec: Spec) -> np.ndarray:
@@ -106,8 +141,15 @@ def test_lengths(spec: Spec) -> np.ndarray:
     return 2 ** np.arange(1, spec.stages + 3)
 
 
-def travel(x: Traveller, spec: Spec) -> RolloutObserved:
+def inspect(x: RoutingState, spec: Spec) -> RolloutObserved:
     """Accuracies over random chains."""
-    numbers, lengths = feature_model.constants(spec), tuple(map(int, test_lengths(spec)))
-    found = accuracies(jr.key(TEST_KEY), x.V, x.at, spec.action, numbers, lengths, spec.samples)
+    found = accuracies(
+        key=jr.key(TEST_KEY),
+        V=x.V,
+        routing=x.at,
+        action=spec.action,
+        numbers=feature_model.constants(spec),
+        lengths=tuple(map(int, test_lengths(spec))),
+        count=spec.samples,
+    )
     return RolloutObserved(found.rollout, found.forced)

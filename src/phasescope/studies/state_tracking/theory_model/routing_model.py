@@ -65,7 +65,8 @@ def orbit_cases(action: Action, step: int) -> Cases:
     $y_1 = g_1(y_0)$: averaged over g_2 the pair (g_1, y_0) turns uniform at step 2.
     """
     if step == 1:
-        other, none = np.arange(action.actions), np.zeros(action.actions, int)
+        other = np.arange(action.actions)
+        none = np.zeros(action.actions, int)
         return Cases(none + identity(action), other, none, none, none)
     first, start = np.divmod(np.arange(action.table.size), action.values)
     none = np.zeros(action.table.size, int)

@@ -44,7 +44,8 @@ def chain_logits(
     The true answers are fed back, or with `own` the model's.
     """
     shown = moves.shape[0] if length is None else length
-    of_g, of_y = jnp.moveaxis(V.g, -1, 0), jnp.moveaxis(V.y, -1, 0)
+    of_g = jnp.moveaxis(V.g, -1, 0)
+    of_y = jnp.moveaxis(V.y, -1, 0)
     counts = jnp.zeros(V.g.shape[-1]).at[moves].add(jnp.arange(len(moves)) < shown)
     total = V.g @ counts
     q43, o43, q44, o44 = (jnp.exp(s) for s in routing.scalars())
@@ -94,7 +95,8 @@ def accuracies(
     count: int,
 ) -> Accuracy:
     """Over `count` random chains of each length."""
-    longest, neurons = max(lengths), V.g.shape[1]
+    longest = max(lengths)
+    neurons = V.g.shape[1]
     for_start, for_moves = jr.split(key)
     start = jr.randint(for_start, (count,), 0, action.values)
     moves = jr.randint(for_moves, (count, longest), 0, action.actions)

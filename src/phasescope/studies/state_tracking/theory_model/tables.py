@@ -41,7 +41,8 @@ def _identity(group: str, N: int, step: int) -> tuple[float, ...]:
     full = jax.jit(jax.value_and_grad(lambda m: dense.answer_loss(m, 0, 4, chain, spec.tokens, numbers, step)))
     cases = routing_model.every_case(spec.action, step)
     short = jax.jit(jax.value_and_grad(lambda r: routing_model.step_loss(r, V, numbers, step, cases)))
-    (loss, slope), (reduced, found) = full(model), short(at)
+    (loss, slope) = full(model)
+    (reduced, found) = short(at)
     on = np.eye(N, dtype=bool)
     blocks = ((slope.Q43, found.q43, found.o43), (slope.Q44, found.q44, found.o44))
     diagonal = max(float(np.abs(N * np.asarray(b)[on] - q).max()) for b, q, _ in blocks)
@@ -53,7 +54,8 @@ def _identity(group: str, N: int, step: int) -> tuple[float, ...]:
 def dilution_identity(q43: float = 2.3, o43: float = 0.0, q44: float = 2.1, o44: float = 0.0) -> xr.Dataset:
     """The attention on wrong clauses as a sum over the softmax of all clauses, against its closed form."""
     lengths = np.array([2, 5, 20, 100, 1000, 10_000])
-    summed, closed = [], []
+    summed = []
+    closed = []
     for L in lengths:
         scores = np.concatenate([[q43], np.full(L - 1, o43), [q44], np.full(L - 1, o44)])
         p = np.exp(scores - scores.max())
