@@ -46,7 +46,7 @@ THEORY_EXAMPLES: dict[str, list[Change]] = {
     "recursion": [halved, scaled("stage_length", 0.5), lost("q44")],
     "gap-feedback": [flipped("gap"), scaled("gap", 5.0), lost("gap")],
     "5.1-cor": [scaled("rollout_accuracy", 0.9), backwards("rollout_accuracy", "stage_end"), lost("rollout_accuracy")],
-}  # fmt: skip
+}
 
 
 def _in_order(ds: xr.Dataset) -> xr.Dataset:

@@ -107,7 +107,8 @@ def _control_short(ds: xr.Dataset) -> xr.Dataset:
     return ds.assign(accuracy=ds.accuracy.where(ds.test_length <= 10, 0.3 * ds.accuracy))
 
 
-predicate, answer = "attention_predicate", "attention_answer"
+predicate = "attention_predicate"
+answer = "attention_answer"
 
 DECODER_EXAMPLES: dict[str, list[Change]] = {
     "F1a": [reordered, weak, spread(0.6), one_seed_lost("accuracy"), lost("accuracy")],
@@ -126,25 +127,43 @@ DECODER_EXAMPLES: dict[str, list[Change]] = {
     "F1a-sets-half-octave": [reordered, spread(0.6), one_seed_lost("accuracy"), lost("accuracy")],
     "F1a-sets-large": [reordered, weak, spread(0.6), one_seed_lost("accuracy"), _at_size(500_000, "accuracy", 0.5)],
     "F1a-sets-overfits": [
-        last(_same_fit, "no gap"), backwards("test_loss", "dataset"), scaled("test_loss", 0.1), scaled("test_loss", 10.0),
-        shifted("loss", 0.1), lost("test_loss"),
+        last(_same_fit, "no gap"),
+        backwards("test_loss", "dataset"),
+        scaled("test_loss", 0.1),
+        scaled("test_loss", 10.0),
+        shifted("loss", 0.1),
+        lost("test_loss"),
     ],
     "sets-attention-small": [reordered, one_seed_lost(answer), scaled(predicate, 3.0), lost(predicate)],
     "sets-attention-picture": [reordered, one_seed_lost(answer), scaled(predicate, 3.0), lost(predicate)],
     "F1b": [
-        backwards("accuracy", "time"), last(_stage_undone, "the last stage undone"), last(_nothing_learned, "nothing gained"),
-        scaled("accuracy", 0.5), spread(0.6), one_seed_lost("accuracy"), lost("accuracy"),
+        backwards("accuracy", "time"),
+        last(_stage_undone, "the last stage undone"),
+        last(_nothing_learned, "nothing gained"),
+        scaled("accuracy", 0.5),
+        spread(0.6),
+        one_seed_lost("accuracy"),
+        lost("accuracy"),
     ],
     "F1b-control": [reordered, weak, spread(0.6), one_seed_lost("accuracy"), lost("accuracy")],
     "F1a-start": [
-        the_start_does_nothing, weak, spread(0.6), one_seed_lost("accuracy"), lost("accuracy"),
+        the_start_does_nothing,
+        weak,
+        spread(0.6),
+        one_seed_lost("accuracy"),
+        lost("accuracy"),
     ],
     "F1a-start-contrast": [
-        reordered, spread(0.6), one_seed_lost("accuracy"), _nobody_from(0.2), _nobody_from(0.5), lost("accuracy"),
+        reordered,
+        spread(0.6),
+        one_seed_lost("accuracy"),
+        _nobody_from(0.2),
+        _nobody_from(0.5),
+        lost("accuracy"),
     ],
     "F2-residual": [one_seed_lost(answer), shifted(answer, 0.05), scaled(predicate, 0.5), lost(predicate)],
     "F2-optional": [one_blind, no_band, reordered, shifted(answer, 0.1), scaled("accuracy", 0.9), lost(answer)],
-}  # fmt: skip
+}
 DECODER_REPAIRED: dict[str, Change] = {
     "F1a": better,
     "separation-decoder": sharper,

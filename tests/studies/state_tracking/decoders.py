@@ -16,16 +16,19 @@ VARIANTS = [{"residual": r, "layer_norm": n} for r, n in itertools.product((Fals
 def small(seed=0, group="S3", variables=9, width=8, hidden=12, heads=2, dtype=jnp.float64, **parts):
     """A decoder whose every number is random, biases and scales too."""
     shape = Shape(data.vocabulary(actions.named(group), variables), width, hidden, heads, **parts)
-    like, rng = jax.eval_shape(lambda: initial(jr.key(0), shape, dtype)), np.random.default_rng(seed)
+    like = jax.eval_shape(lambda: initial(jr.key(0), shape, dtype))
+    rng = np.random.default_rng(seed)
     scale = lambda x: 1.0 if x.ndim == 1 or x.shape[0] == 5 else width**-0.5
     return jax.tree.map(lambda x: jnp.asarray(scale(x) * rng.normal(size=x.shape), x.dtype), like)
 
 
 def chains(seed=0, group="S3", variables=9, length=4, count=5):
     """Chains drawn with numpy."""
-    table, rng = actions.named(group).table, np.random.default_rng(seed)
+    table = actions.named(group).table
+    rng = np.random.default_rng(seed)
     names = np.stack([rng.permutation(variables)[: length + 1] for _ in range(count)])
-    moves, values = rng.integers(len(table), size=(count, length)), [rng.integers(table.shape[1], size=count)]
+    moves = rng.integers(len(table), size=(count, length))
+    values = [rng.integers(table.shape[1], size=count)]
     for n in range(length):
         values.append(table[moves[:, n], values[-1]])
     return data.Chains(jnp.asarray(names), jnp.asarray(moves), jnp.asarray(np.stack(values, axis=1)))
@@ -34,7 +37,8 @@ def chains(seed=0, group="S3", variables=9, length=4, count=5):
 def norm(net, place, x):
     if not net.norms:
         return x
-    n, centre = net.norms[place], x.mean(-1, keepdims=True)
+    n = net.norms[place]
+    centre = x.mean(-1, keepdims=True)
     return (x - centre) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * np.asarray(n.scale) + np.asarray(n.shift)
 
 
@@ -48,9 +52,11 @@ def plain_forward(net, clauses, length):
     clauses = np.asarray(clauses)
     x = sum(net.embedding[p][clauses[:, p]] for p in range(5))
     inside = norm(net, 0, x)
-    T, size = len(clauses), net.query.shape[-1]
+    T = len(clauses)
+    size = net.query.shape[-1]
     mask = np.tri(T, dtype=bool)
-    context, weights = np.zeros((T, x.shape[1])), []
+    context = np.zeros((T, x.shape[1]))
+    weights = []
     for h in range(net.query.shape[1]):
         q, k, v = (inside @ m[:, h] for m in (net.query, net.key, net.value))
         scores = np.where(mask, q @ k.T / np.sqrt(size), -np.inf)

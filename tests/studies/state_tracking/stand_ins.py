@@ -39,13 +39,15 @@ def _described(ds: xr.Dataset, spec: Any, arm: str) -> xr.Dataset:
 
 def _recursion(spec: Any) -> xr.Dataset:
     """Scores that grow by log 2 a stage, a gap that changes its sign, losses that come down to the threshold."""
-    stages, per_stage = spec.stages, 6
+    stages = spec.stages
+    per_stage = 6
     k = np.repeat(np.arange(stages), per_stage)
     within = np.tile(np.linspace(1 / per_stage, 1, per_stage), stages)
     weight = (3.1 if spec.clip < 15 else 7.2) * 2.0 ** (k + within) * (1 - 0.06 * k)
     gap = np.linspace(-0.11, 0.1, k.size)
     total = weight + 2
-    q43, q44 = np.log((weight + gap * total) / 2), np.log((weight - gap * total) / 2)
+    q43 = np.log((weight + gap * total) / 2)
+    q44 = np.log((weight - gap * total) / 2)
     length = 2.0 ** (k + 1)
     level = spec.vocabulary**-spec.threshold
     loss = level * np.where(within == 1, 0.9, 10.0)
@@ -58,9 +60,14 @@ def _recursion(spec: Any) -> xr.Dataset:
     rollout[np.arange(stages), np.arange(1, stages + 1)] = twice
     time = np.arange(1.0, k.size + 1)
     columns = {
-        "q43": q43, "q44": q44, "o43": 0 * q43, "o44": 0 * q43, "loss": loss, "stage_length": length,
+        "q43": q43,
+        "q44": q44,
+        "o43": 0 * q43,
+        "o44": 0 * q43,
+        "loss": loss,
+        "stage_length": length,
         "stage_epsilon": length / (length + weight),
-    }  # fmt: skip
+    }
     ds = xr.Dataset({name: ("time", x) for name, x in columns.items()}, {"time": time, "stage": ("time", k)})
     ds = ds.assign(gap=(("time", "step"), np.stack([gap, gap], axis=1)))
     ds = ds.assign(rollout_accuracy=(("stage_end", "chain_length"), rollout))
@@ -81,13 +88,16 @@ def _copying(spec: Any) -> xr.Dataset:
 
 def _limit(spec: Any) -> xr.Dataset:
     """The limit features, one neuron for each pair (image, value), reached from nothing with all sums kept."""
-    action, B = spec.action, spec.clip * np.log(spec.vocabulary)
+    action = spec.action
+    B = spec.clip * np.log(spec.vocabulary)
     v_g, v_y = (float(v) for v in limit_sizes(action, B))
-    n, image = action.values, np.arange(action.values)
+    n = action.values
+    image = np.arange(action.values)
     on = np.swapaxes(action.table[None] == image[:, None, None], 1, 2)  # image, value (the neuron), action
     own = np.broadcast_to(np.eye(n, dtype=bool), (n, n, n))
     grown = np.array([0.0, 0.5, 1.0])[:, None, None, None]
-    V_g, V_y = grown * np.where(on, v_g, -v_y), grown * np.where(own, v_y, -v_g)
+    V_g = grown * np.where(on, v_g, -v_y)
+    V_y = grown * np.where(own, v_y, -v_g)
     columns = {
         "V_g": (("time", "image", "neuron", "action"), V_g),
         "V_y": (("time", "image", "neuron", "value"), V_y),

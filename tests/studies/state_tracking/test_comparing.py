@@ -16,7 +16,9 @@ from phasescope.studies.state_tracking.claims.comparing import (
     reach,
 )
 
-HOLDS, FAILS, UNDECIDED = ps.Outcome.HOLDS, ps.Outcome.FAILS, ps.Outcome.UNDECIDED
+HOLDS = ps.Outcome.HOLDS
+FAILS = ps.Outcome.FAILS
+UNDECIDED = ps.Outcome.UNDECIDED
 
 
 def seeds(*values):
@@ -39,7 +41,8 @@ def test_reach_is_the_share_of_octaves_that_are_solved(accuracy, area):
 
 
 def test_the_95_percent_interval_of_a_difference_decides():
-    a, b = seeds(0.8, 0.9, 0.7, 0.8), seeds(0.5, 0.6, 0.4, 0.5)
+    a = seeds(0.8, 0.9, 0.7, 0.8)
+    b = seeds(0.5, 0.6, 0.4, 0.5)
     assert ahead(a, b, "gap").outcome is HOLDS
     assert ahead(b, a, "gap").outcome is FAILS
     assert ahead(a, b, "gap", by=0.25).outcome is UNDECIDED
@@ -47,7 +50,8 @@ def test_the_95_percent_interval_of_a_difference_decides():
 
 
 def test_the_interval_is_that_of_welch():
-    a, b = np.array([27.5, 21.0, 19.0, 23.6, 17.0, 17.9]), np.array([27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8])
+    a = np.array([27.5, 21.0, 19.0, 23.6, 17.0, 17.9])
+    b = np.array([27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8])
     low, high = scipy.stats.ttest_ind(a, b, equal_var=False).confidence_interval(0.95)
     words = ahead(seeds(*a), seeds(*b), "gap").measured
     found = [float(x) for x in words[words.index("[") + 1 : words.index("]")].split(",")]

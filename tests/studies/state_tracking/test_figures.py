@@ -30,7 +30,8 @@ def small(request, evidence):
 @pytest.fixture(scope="class")
 def drawn():
     """From a figure's id to its drawing."""
-    evidence, known = Evidence(study, kept()), {}
+    evidence = Evidence(study, kept())
+    known = {}
 
     def draw(id):
         if id not in known:

@@ -12,10 +12,21 @@ from phasescope.studies.state_tracking.spec import Spec
 
 # name: (order of the group, points, simply transitive)
 KNOWN = {
-    "C6": (6, 6, True), "S3": (6, 3, False), "S5": (120, 5, False), "D4": (8, 4, False), "D5": (10, 5, False),
-    "A4": (12, 4, False), "A5": (60, 5, False), "Q8": (8, 8, True), "C2xC2": (4, 4, True), "C2xC3": (6, 6, True),
-    "S3xC2": (12, 6, False), "regS3": (6, 6, True), "regA4": (12, 12, True), "012 120 201": (3, 3, True),
-}  # fmt: skip
+    "C6": (6, 6, True),
+    "S3": (6, 3, False),
+    "S5": (120, 5, False),
+    "D4": (8, 4, False),
+    "D5": (10, 5, False),
+    "A4": (12, 4, False),
+    "A5": (60, 5, False),
+    "Q8": (8, 8, True),
+    "C2xC2": (4, 4, True),
+    "C2xC3": (6, 6, True),
+    "S3xC2": (12, 6, False),
+    "regS3": (6, 6, True),
+    "regA4": (12, 12, True),
+    "012 120 201": (3, 3, True),
+}
 
 
 @pytest.mark.parametrize("name", KNOWN)
@@ -37,7 +48,7 @@ def test_permutations_stand_in_lexicographic_order():
 def test_quaternions_do_not_commute_and_square_to_minus_one():
     table = actions.named("Q8").table
     product = lambda a, b: table[a, b]
-    one, i, j, k, minus = 0, 1, 2, 3, 4
+    one, i, j, k, minus = range(5)
     assert product(i, j) == k
     assert product(j, i) == k + minus
     assert [product(u, u) for u in (i, j, k)] == [minus] * 3

@@ -45,10 +45,15 @@ def test_a_sentence_is_predicates_then_answers():
     tokens = data.Vocabulary(variables=4, actions=3, values=3)
     assert tokens.size == 11
     blank = 10
-    assert data.sentence(chain, tokens).tolist() == [[
-        [0, 5, 3, blank, blank], [2, 6, 0, blank, blank],
-        [blank, blank, blank, 3, 7], [blank, blank, blank, 0, 8], [blank, blank, blank, 2, 7],
-    ]]  # fmt: skip
+    assert data.sentence(chain, tokens).tolist() == [
+        [
+            [0, 5, 3, blank, blank],
+            [2, 6, 0, blank, blank],
+            [blank, blank, blank, 3, 7],
+            [blank, blank, blank, 0, 8],
+            [blank, blank, blank, 2, 7],
+        ]
+    ]
 
 
 def test_truncated_and_permuted_sentences(some):
@@ -59,8 +64,11 @@ def test_truncated_and_permuted_sentences(some):
     moved = data.permuted(full, order)
     assert (moved[:, :5] == full[:, order]).all()
     assert (moved[:, 5:] == full[:, 5:]).all()
-    for broken in (lambda: data.truncated(full, 5, 6), lambda: data.permuted(full, np.array([0, 0, 1])),
-                   lambda: data.sentence(some, tokens, 6)):  # fmt: skip
+    for broken in (
+        lambda: data.truncated(full, 5, 6),
+        lambda: data.permuted(full, np.array([0, 0, 1])),
+        lambda: data.sentence(some, tokens, 6),
+    ):
         with pytest.raises(SpecError):
             broken()
 

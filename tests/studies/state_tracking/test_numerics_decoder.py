@@ -33,7 +33,8 @@ def log_softmax(x):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_scores_of_answers_are_those_of_the_full_forward(variant):
-    net, some = small(**variant), chains()
+    net = small(**variant)
+    some = chains()
     weights, scores = forward(net, some)
     for i, sentence in enumerate(data.sentence(some, net.shape.tokens)):
         expected, attended = plain_forward(net, sentence, some.length)
@@ -44,8 +45,10 @@ def test_scores_of_answers_are_those_of_the_full_forward(variant):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_loss_is_the_cross_entropy_of_the_clauses_that_follow(variant):
-    net, some = small(**variant), chains()
-    L, total = some.length, []
+    net = small(**variant)
+    some = chains()
+    L = some.length
+    total = []
     for sentence in np.asarray(data.sentence(some, net.shape.tokens)):
         said = log_softmax(plain_forward(net, sentence, L)[0])
         total.append(-sum(said[t, p, sentence[t + 1, p]] for t in range(L, 2 * L) for p in range(5)))
@@ -54,7 +57,8 @@ def test_the_loss_is_the_cross_entropy_of_the_clauses_that_follow(variant):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_gradient_is_the_slope_of_the_loss(variant):
-    net, some = small(**variant), chains(count=3)
+    net = small(**variant)
+    some = chains(count=3)
     slope = slope_of(net, some)
     leaves, tree = jax.tree.flatten(net)
     rng = np.random.default_rng(0)
@@ -67,7 +71,8 @@ def test_the_gradient_is_the_slope_of_the_loss(variant):
 
 
 def test_chains_may_be_padded():
-    net, long = small(), chains(length=6)
+    net = small()
+    long = chains(length=6)
     short = Chains(long.names[:, :5], long.actions[:, :4], long.values[:, :5])
     padded = along_of(net, long, 4)
     plain = along_of(net, short, 4)
@@ -79,7 +84,8 @@ def test_chains_may_be_padded():
 
 def test_the_bands_are_the_predicate_of_the_next_step_and_the_answer_itself():
     weights = np.zeros((3, 6))
-    weights[[0, 1, 2], [0, 1, 2]], weights[[0, 1, 2], [3, 4, 5]] = [0.1, 0.2, 0.3], [0.9, 0.8, 0.7]
+    weights[[0, 1, 2], [0, 1, 2]] = [0.1, 0.2, 0.3]
+    weights[[0, 1, 2], [3, 4, 5]] = [0.9, 0.8, 0.7]
     predicate, answer = attention.bands(jnp.asarray(weights))
     np.testing.assert_array_equal(predicate, [0.1, 0.2, 0.3])
     np.testing.assert_array_equal(answer, [0.9, 0.8, 0.7])
@@ -87,8 +93,11 @@ def test_the_bands_are_the_predicate_of_the_next_step_and_the_answer_itself():
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_permuted_predicates_permute_the_attention_and_change_nothing_else(variant):
-    net, some, order = small(**variant), chains(), np.array([2, 0, 3, 1])
-    plain, permuted = heat_of(net, some), heat_of(net, some, order)
+    net = small(**variant)
+    some = chains()
+    order = np.array([2, 0, 3, 1])
+    plain = heat_of(net, some)
+    permuted = heat_of(net, some, order)
     np.testing.assert_allclose(permuted[..., np.argsort(order)], plain[..., :4], atol=1e-15)
     np.testing.assert_allclose(permuted[..., 4:], plain[..., 4:], atol=1e-15)
     by_hand = [
@@ -98,7 +107,9 @@ def test_permuted_predicates_permute_the_attention_and_change_nothing_else(varia
 
 
 def test_one_update_of_adam_is_the_one_in_the_book():
-    net, some, eta = small(), chains(), 1e-2
+    net = small()
+    some = chains()
+    eta = 1e-2
     slope = slope_of(net, some)
     optimiser = optax.adam(eta)
 
@@ -108,10 +119,12 @@ def test_one_update_of_adam_is_the_one_in_the_book():
         return optax.apply_updates(net, updates), state
 
     once, state = update(net, optimiser.init(net))
-    second, after = slope_of(once, some), update(once, state)[0]
+    second = slope_of(once, some)
+    after = update(once, state)[0]
 
     def book(x, g1, g2):
-        m, v = 0.1 * g1, 0.001 * g1**2
+        m = 0.1 * g1
+        v = 0.001 * g1**2
         x = x - eta * (m / 0.1) / (np.sqrt(v / 0.001) + 1e-8)
         m, v = 0.9 * m + 0.1 * g2, 0.999 * v + 0.001 * g2**2
         return x - eta * (m / (1 - 0.9**2)) / (np.sqrt(v / (1 - 0.999**2)) + 1e-8)
@@ -123,11 +136,13 @@ def test_one_update_of_adam_is_the_one_in_the_book():
 
 def test_loss_and_gradient_are_those_of_torch():
     torch = pytest.importorskip("torch")
-    net, some = small(layer_norm=True), chains()
+    net = small(layer_norm=True)
+    some = chains()
     parts = {f: torch.tensor(np.asarray(getattr(net, f)), requires_grad=True) for f in FIELDS}
     norms = [[torch.tensor(np.asarray(x), requires_grad=True) for x in (n.scale, n.shift)] for n in net.norms]
     clauses = torch.tensor(np.asarray(data.sentence(some, net.shape.tokens)))
-    L, D = some.length, net.shape.width
+    L = some.length
+    D = net.shape.width
     normed = lambda i, x: torch.nn.functional.layer_norm(x, (D,), *norms[i])
     x = normed(0, sum(parts["embedding"][p][clauses[..., p]] for p in range(5)))
     q, k, v = (torch.einsum("btd,dhs->bhts", x, parts[name]) for name in ("query", "key", "value"))
@@ -135,10 +150,12 @@ def test_loss_and_gradient_are_those_of_torch():
     y = torch.einsum("bhts,hsd->btd", found, parts["out"])
     y = torch.relu(normed(1, y) @ parts["up"] + parts["up_bias"]) @ parts["down"] + parts["down_bias"]
     scores = torch.einsum("btd,dpv->btpv", normed(2, y), parts["read"]) + parts["read_bias"]
-    asked, after = scores[:, L : 2 * L].reshape(-1, net.shape.tokens.size), clauses[:, L + 1 :].reshape(-1)
+    asked = scores[:, L : 2 * L].reshape(-1, net.shape.tokens.size)
+    after = clauses[:, L + 1 :].reshape(-1)
     loss = torch.nn.functional.cross_entropy(asked, after, reduction="sum") / len(clauses)
     loss.backward()
-    value, slope = loss_of(net, some), slope_of(net, some)
+    value = loss_of(net, some)
+    slope = slope_of(net, some)
     assert float(value) == pytest.approx(loss.item(), rel=1e-12)
     for name in FIELDS:
         np.testing.assert_allclose(getattr(slope, name), parts[name].grad.numpy(), rtol=1e-9, atol=1e-12)

@@ -71,7 +71,8 @@ def test_a_fixed_set_has_so_many_members_and_belongs_to_the_run():
 
 
 def test_updates_are_those_of_adam_on_the_chains_of_the_step():
-    plan, key = decoder(SMALL), jr.key(5)
+    plan = decoder(SMALL)
+    key = jr.key(5)
     state = plan.init(jr.key(1))
     state = ps.State(state.params, state.memory, plan.stages[0].dynamics.init(state.params))
     after = jax.jit(plan.stages[0].dynamics.advance)(state, 0, 2, key).params.net
@@ -101,7 +102,8 @@ def test_32_bit_decoders_stay_32_bit_under_a_64_bit_step_size():
     plan = decoder(spec)
 
     def train(key):
-        state, dynamics = plan.init(key), plan.stages[0].dynamics
+        state = plan.init(key)
+        dynamics = plan.stages[0].dynamics
         state = ps.State(state.params, state.memory, dynamics.init(state.params))
         return dynamics.advance(state, jnp.array(0), jnp.array(3), key)
 
@@ -145,7 +147,8 @@ def test_a_run_goes_on_from_the_snapshot_at_the_end_of_a_stage(arm, ran):
 
 
 def test_test_chains_follow_the_action_and_no_seed_changes_them():
-    chains, table = chains_to_test("S3", 9, 8, 30), study.specify(group="S3").action.table
+    chains = chains_to_test("S3", 9, 8, 30)
+    table = study.specify(group="S3").action.table
     assert all(len(set(names)) == 9 for names in chains.names.tolist())
     for n in range(8):
         np.testing.assert_array_equal(table[chains.actions[:, n], chains.values[:, n]], chains.values[:, n + 1])

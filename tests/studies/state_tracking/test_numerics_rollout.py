@@ -16,14 +16,18 @@ roll = jax.jit(rollout.rollout)
 
 def starting_over(net, some, full):
     """Greedy answers of every chain, by a full forward over the sentence so far at each step; and all scores."""
-    tokens, L = net.shape.tokens, some.length
+    tokens = net.shape.tokens
+    L = some.length
     answers = np.asarray(data.answers(some, tokens))
-    said, scores = [], []
+    said = []
+    scores = []
     for i, predicates in enumerate(np.asarray(data.predicates(some, tokens))):
-        sentence, rows = [*predicates, answers[i, 0]], []
+        sentence = [*predicates, answers[i, 0]]
+        rows = []
         for n in range(L):
             rows.append(plain_forward(net, np.array(sentence), L)[0][-1])
-            name, value = rows[-1][3].argmax(), rows[-1][4].argmax()
+            name = rows[-1][3].argmax()
+            value = rows[-1][4].argmax()
             sentence.append(np.array([tokens.blank] * 3 + [name if full else answers[i, n + 1, 3], value]))
         said.append([[row[3].argmax(), row[4].argmax()] for row in rows])
         scores.append(rows)
@@ -33,7 +37,8 @@ def starting_over(net, some, full):
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_what_is_said_is_what_the_full_forward_says_at_every_step(variant, full):
-    net, some = small(**variant), chains(length=6, count=4)
+    net = small(**variant)
+    some = chains(length=6, count=4)
     said = roll(net, some, full=full)
     expected, _ = starting_over(net, some, full)
     np.testing.assert_array_equal(said.names, expected[..., 0])
@@ -42,10 +47,12 @@ def test_what_is_said_is_what_the_full_forward_says_at_every_step(variant, full)
 
 @pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
 def test_scores_are_those_of_the_full_forward(dtype):
-    net, some = small(dtype=dtype), chains(length=6, count=4)
+    net = small(dtype=dtype)
+    some = chains(length=6, count=4)
     exact = jax.tree.map(lambda x: x.astype(jnp.float64), net)
     _, expected = starting_over(exact, some, full=False)
-    cache, step = jax.jit(rollout.prefill)(net, some), jax.jit(rollout.step)
+    cache = jax.jit(rollout.prefill)(net, some)
+    step = jax.jit(rollout.step)
     assert cache.keys.dtype == dtype
     said = roll(net, some)
     values = jnp.concatenate([some.values[:, :1] + net.shape.tokens.first_value, said.values], axis=1)
@@ -57,15 +64,18 @@ def test_scores_are_those_of_the_full_forward(dtype):
 
 @pytest.mark.parametrize("full", [False, True])
 def test_padding_changes_nothing(full):
-    net, long = small(), chains(length=7)
+    net = small()
+    long = chains(length=7)
     short = Chains(long.names[:, :4], long.actions[:, :3], long.values[:, :4])
-    padded, plain = roll(net, long, 3, full), roll(net, short, full=full)
+    padded = roll(net, long, 3, full)
+    plain = roll(net, short, full=full)
     np.testing.assert_array_equal(padded.values[:, :3], plain.values)
     np.testing.assert_array_equal(padded.names[:, :3], plain.names)
 
 
 def test_a_chain_counts_if_all_its_values_are_right():
-    net, some = small(), chains(length=3, count=4)
+    net = small()
+    some = chains(length=3, count=4)
     truth = some.values[:, 1:] + net.shape.tokens.first_value
     wrong_once = truth.at[1, 2].add(1)
     said = rollout.Said(some.names[:, 1:], wrong_once)
@@ -74,7 +84,8 @@ def test_a_chain_counts_if_all_its_values_are_right():
 
 
 def test_one_program_serves_all_lengths_and_both_modes():
-    net, some = small(), chains(length=6, count=40)
+    net = small()
+    some = chains(length=6, count=40)
     found = jax.jit(rollout.accuracies, static_argnums=2)(net, some, (1, 2, 6))
     for mode, full in enumerate((False, True)):
         for i, length in enumerate((1, 2, 6)):
@@ -84,7 +95,8 @@ def test_one_program_serves_all_lengths_and_both_modes():
 
 
 def test_a_teacher_keeps_names_moves_and_the_first_value():
-    net, some = small(), chains(length=4)
+    net = small()
+    some = chains(length=4)
     labelled = jax.jit(rollout.relabelled)(net, some)
     said = roll(net, some).values - net.shape.tokens.first_value
     np.testing.assert_array_equal(labelled.names, some.names)

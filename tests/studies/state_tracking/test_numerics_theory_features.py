@@ -133,7 +133,8 @@ def test_gradient_descent_and_its_path_agree_where_both_go():
     for _ in range(40):
         far = walk(far)
     slow = lambda x: features.descend(x, jnp.zeros(()), spec)
-    near, steps = x, int(np.exp(far.log_time) / 0.02)
+    near = x
+    steps = int(np.exp(far.log_time) / 0.02)
     near = jax.lax.fori_loop(0, steps, lambda i, y: slow(y), near)
     moved = np.abs(far.V.g - x.V.g).max()
     assert moved > 0.5
@@ -141,13 +142,31 @@ def test_gradient_descent_and_its_path_agree_where_both_go():
 
 
 def test_emergence_is_timed_to_the_update():
-    ds = ps.run("state_tracking", "features", group="C3", vocabulary=1e6, power=10, steps=12_000, store=False,
-                at=[0, 10_250, 11_500], progress=False)  # fmt: skip
+    ds = ps.run(
+        "state_tracking",
+        "features",
+        group="C3",
+        vocabulary=1e6,
+        power=10,
+        steps=12_000,
+        store=False,
+        at=[0, 10_250, 11_500],
+        progress=False,
+    )
     spec = Spec(group="C3", vocabulary=1e6, power=10, steps=12_000)
     learned = ds.learned.isel(time=-1)
     first = int(learned.min())
-    again = ps.run("state_tracking", "features", group="C3", vocabulary=1e6, power=10, steps=12_000, store=False,
-                   at=[first - 1, first], progress=False)  # fmt: skip
+    again = ps.run(
+        "state_tracking",
+        "features",
+        group="C3",
+        vocabulary=1e6,
+        power=10,
+        steps=12_000,
+        store=False,
+        at=[first - 1, first],
+        progress=False,
+    )
     where = learned.argmin(...)
     before, after = (float(again.combined.sel(time=t).isel(where)) for t in (first - 1, first))
     assert before <= 0.5 * np.log(spec.vocabulary) < after

@@ -35,7 +35,8 @@ def by_hand(action, numbers, routing, L):
     cases = np.array(list(itertools.product(range(action.values), *[range(action.actions)] * L)))
     y1 = action.table[cases[:, 1], cases[:, 0]]
     y2 = action.table[cases[:, 2], y1]
-    moves, values = jnp.asarray(cases[:, 1:]), jnp.stack([cases[:, 0], y1, y2], axis=1)
+    moves = jnp.asarray(cases[:, 1:])
+    values = jnp.stack([cases[:, 0], y1, y2], axis=1)
     values = jnp.pad(values, ((0, 0), (0, L - 2)))
     chain = lambda m, v: running_sums.chain_logits(V, routing, numbers, m, v)[1]
     F = jax.jit(jax.vmap(chain))(moves, values)
@@ -72,7 +73,8 @@ def test_probabilities_are_those_of_the_multinomial():
 @pytest.mark.parametrize("group", ["S3", "C4", "D4"])
 def test_the_law_of_the_three_counts_is_that_of_the_histograms(group):
     action = named(group)
-    cases, laws = histograms.exact(action, 6), histograms.paired(action, 6)
+    cases = histograms.exact(action, 6)
+    laws = histograms.paired(action, 6)
     assert sum(laws.copies) == action.values - 1
     for probability in laws.probability:
         assert probability.sum() == pytest.approx(1.0)
@@ -87,7 +89,8 @@ def test_the_law_of_the_three_counts_is_that_of_the_histograms(group):
 @pytest.mark.parametrize(("group", "L"), [("S3", 8), ("S3", 16), ("C4", 16), ("D4", 5)])
 def test_one_wrong_class_at_a_time_bounds_the_loss_and_meets_it_near_a_threshold(group, L):
     action, numbers = task(group)
-    exact, pairs = histograms.exact(action, L), histograms.paired(action, L)
+    exact = histograms.exact(action, L)
+    pairs = histograms.paired(action, L)
     for shift, tolerance in ((0.0, 0.05), (0.5, 1e-3), (1.0, 1e-6)):
         q = np.log(L) - 0.2 + shift
         losses = [float(loss(routing_model.begin(q + 0.03, q - 0.03), action, numbers, c)) for c in (exact, pairs)]

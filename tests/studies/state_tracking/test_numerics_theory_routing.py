@@ -107,7 +107,8 @@ def test_a_greedy_rollout_by_running_sums_is_that_of_the_full_model():
 
 def test_padding_to_the_longest_chain_changes_nothing(some):
     spec, V, numbers = spread_out("C3")
-    moves, start = jr.randint(jr.key(1), (7,), 0, 3), jnp.asarray(1)
+    moves = jr.randint(jr.key(1), (7,), 0, 3)
+    start = jnp.asarray(1)
     values = data.follow(spec.action, start, moves)
     short = running_sums.chain_logits(V, some, numbers, moves[:4], values[:5])
     padded = running_sums.chain_logits(V, some, numbers, moves, values, length=4)
@@ -139,8 +140,20 @@ def test_the_flow_path_is_that_of_another_integrator():
 
 
 def test_exchange_of_the_two_clauses_is_a_symmetry_of_cyclic_tasks():
-    ds = ps.run("state_tracking", "routing", group="C4", vocabulary=1e4, power=4, clip=10.0, pace="path", algorithm=2,
-                threshold=3.0, distance=300, store=False, progress=False)  # fmt: skip
+    ds = ps.run(
+        "state_tracking",
+        "routing",
+        group="C4",
+        vocabulary=1e4,
+        power=4,
+        clip=10.0,
+        pace="path",
+        algorithm=2,
+        threshold=3.0,
+        distance=300,
+        store=False,
+        progress=False,
+    )
     assert float(ds.q43[-1]) > 0.8
     assert float(abs(ds.q43 - ds.q44).max()) < 1e-12
 
@@ -149,10 +162,26 @@ def test_exchange_of_the_two_clauses_is_a_symmetry_of_cyclic_tasks():
 def test_the_oracle_follows_the_reduced_attention(algorithm):
     """Full W and Q by their own algorithm; frozen variable noise breaks the symmetry of Q by a little only."""
     full = ps.run(
-        "state_tracking", "theory_model", group="C3", variables=5, slot=5, neurons=6, power=6, clip=2.5,
-        init_scale=0.01, bias=0.1, knee=0.3, eta=4.0, feature_steps=1000, steps=40, attention_eta=0.1,
-        algorithm=algorithm, threshold=1.4, store=False, progress=False,
-    )  # fmt: skip
+        "state_tracking",
+        "theory_model",
+        group="C3",
+        variables=5,
+        slot=5,
+        neurons=6,
+        power=6,
+        clip=2.5,
+        init_scale=0.01,
+        bias=0.1,
+        knee=0.3,
+        eta=4.0,
+        feature_steps=1000,
+        steps=40,
+        attention_eta=0.1,
+        algorithm=algorithm,
+        threshold=1.4,
+        store=False,
+        progress=False,
+    )
     assert float(full.slot_loss.isel(time=-1).max()) < 0.3
     assert float(full.diagonal.isel(time=-1).min()) > 0.1
     assert float(full.spread.max()) < 0.01 * float(abs(full.diagonal).max())
@@ -166,7 +195,8 @@ def test_stage_two_of_self_training_sees_the_true_loss_as_long_as_the_teacher_is
     strong = dense.Dense(model.W, *blocks(routing_model.begin(3.0, 3.0), 5))
     chain = data.every_chain(spec.action, 5, 2)
     greedy = jax.jit(lambda m: dense.greedy_values(m, 0, chain, spec.tokens, numbers, 2))
-    own, uniform = greedy(strong), greedy(model)
+    own = greedy(strong)
+    uniform = greedy(model)
     assert (own == chain.values).all()
     assert (uniform != chain.values).any()
 
@@ -186,16 +216,20 @@ def test_dilution_and_gap_are_sums_of_the_softmax(some):
 
 
 def test_mean_preactivation_is_that_of_random_chains():
-    action, clip = named("S4"), 10.0
+    action = named("S4")
+    clip = 10.0
     routing = (2.0, 0.0, 1.7, 0.0)
     v = limits.ideal_features(action, clip)
     rng = np.random.default_rng(0)
-    n, L = 40_000, 7
-    y0, g = rng.integers(0, 4, n), rng.integers(0, 24, (n, L))
+    n = 40_000
+    L = 7
+    y0 = rng.integers(0, 4, n)
+    g = rng.integers(0, 24, (n, L))
     y = [y0]
     for k in range(L):
         y.append(action.table[g[:, k], y[-1]])
-    j, r = y[L], y[L - 1]
+    j = y[L]
+    r = y[L - 1]
     Z = np.exp(2.0) + np.exp(1.7) + 2 * (L - 1)
     score = np.exp(2.0) * v.g[j, r, g[:, L - 1]] + np.exp(1.7) * v.y[j, r, y[L - 1]]
     score = score + sum(v.g[j, r, g[:, k]] for k in range(L - 1)) + sum(v.y[j, r, y[k]] for k in range(L - 1))

@@ -35,7 +35,8 @@ def test_every_piece_has_its_file():
 
 @pytest.mark.parametrize("file", KEPT, ids=lambda file: file.stem)
 def test_a_file_is_small_and_says_where_it_came_from(file):
-    ds, asked = read(file), PIECES[file.stem].request
+    ds = read(file)
+    asked = PIECES[file.stem].request
     manifest = json.loads(ds.attrs["manifest"])
     assert file.stat().st_size < 500_000
     assert {"device", "versions", "sources", "seconds"} <= manifest.keys()

@@ -77,6 +77,7 @@ def rollout(
     `length`, chains are that long and padded; what stands beyond is not to be read.
     """
     L = chains.length
+    shown = L if length is None else length
     truth = jnp.asarray(chains.names)
     names = truth[..., 0]
     values = jnp.asarray(chains.values)[..., 0] + net.shape.tokens.first_value
@@ -87,14 +88,15 @@ def rollout(
 
     def say(number, carry):
         cache, names, values, said = carry
-        cache, scores = step(net, cache, number, L if length is None else length, names, values)
+        cache, scores = step(net, cache, number, shown, names=names, values=values)
         own, values = (jnp.argmax(scores[..., slot, :], axis=-1).astype(names.dtype) for slot in (0, 1))
         said = Said(put(said.names, own, number), put(said.values, values, number))
         given = jax.lax.dynamic_index_in_dim(truth, number + 1, axis=-1, keepdims=False)
         return cache, jnp.where(full, own, given), values, said
 
     start = (prefill(net, chains), names, values.astype(names.dtype), Said(silence, silence))
-    return jax.lax.fori_loop(0, L if length is None else length, say, start)[3]
+    *_, said = jax.lax.fori_loop(0, shown, say, start)
+    return said
 
 
 def right_steps(

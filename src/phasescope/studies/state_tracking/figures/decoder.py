@@ -73,9 +73,9 @@ def _bands(axes, cyclic, symmetric, kind):
                 axes[2],
                 run[f"attention_{kind}"],
                 length,
-                COLORS[name],
-                f"{name}, $L = {length}$",
-                first,
+                color=COLORS[name],
+                label=f"{name}, $L = {length}$",
+                first=first,
                 linestyle=style,
             )
     symbol = r"(\ell + 1) / L" if kind == "predicate" else r"\ell / L"

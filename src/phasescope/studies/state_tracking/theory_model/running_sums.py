@@ -104,7 +104,7 @@ def accuracies(
     within = np.arange(longest) < np.array(lengths)[:, None]
 
     def one(moves, values, length, own):
-        F = chain_logits(V, routing, numbers, moves, values, own, length)
+        F = chain_logits(V, routing, numbers, moves, values, own=own, length=length)
         return greedy_steps(F, values, numbers, neurons), right_probability(F, values, numbers, neurons)
 
     over_chains = jax.vmap(one, in_axes=(0, 0, None, None))

@@ -7,10 +7,13 @@ import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
 import xarray as xr
+from jaxtyping import Array
 
 from .. import data
 from ..spec import Spec
 from . import dense, feature_model, limits, routing_model
+from .feature_model import Constants, Features
+from .full import VALUE_SLOT
 from .running_sums import accuracies
 
 
@@ -26,29 +29,55 @@ def gradient_identity(tasks: tuple[str, ...] = ("C3", "S3"), variables: tuple[in
 
 
 def _identity(group: str, N: int, step: int) -> tuple[float, ...]:
+    """One row: departures of the scaled full gradient from the scalars', sizes of the latter, difference of the losses."""
     spec = Spec(group=group, variables=N, length=1, power=4)
     numbers = feature_model.constants(spec, float(spec.tokens.size))
-    ideal = limits.ideal_features(spec.action, 0.4 * numbers.clip)
-    V = feature_model.Features(
-        ideal.g + 0.3 * jr.normal(jr.key(0), ideal.g.shape), ideal.y + 0.3 * jr.normal(jr.key(1), ideal.y.shape)
-    )
+    V = _perturbed(limits.ideal_features(spec.action, 0.4 * numbers.clip))
     at = routing_model.Routing(*(jnp.asarray(x) for x in (0.7, 0.1, 0.4, -0.2)))
-    eye = jnp.eye(N)
-    model = dense.Dense(
-        dense.with_features(V, spec).W, (at.q43 - at.o43) * eye + at.o43, (at.q44 - at.o44) * eye + at.o44
-    )
-    chain = data.every_chain(spec.action, N, 2)
-    full = jax.jit(jax.value_and_grad(lambda m: dense.answer_loss(m, 0, 4, chain, spec.tokens, numbers, step)))
+    loss, slope = _full_gradient(V, at, spec, numbers, step)
     cases = routing_model.every_case(spec.action, step)
-    short = jax.jit(jax.value_and_grad(lambda r: routing_model.step_loss(r, V, numbers, step, cases)))
-    (loss, slope) = full(model)
-    (reduced, found) = short(at)
+    reduced_loss = jax.jit(jax.value_and_grad(lambda r: routing_model.step_loss(r, V, numbers, step, cases)))
+    reduced, found = reduced_loss(at)
     on = np.eye(N, dtype=bool)
     blocks = ((slope.Q43, found.q43, found.o43), (slope.Q44, found.q44, found.o44))
     diagonal = max(float(np.abs(N * np.asarray(b)[on] - q).max()) for b, q, _ in blocks)
     off = max(float(np.abs(N * (N - 1) * np.asarray(b)[~on] - o).max()) for b, _, o in blocks)
     sizes = [max(float(abs(f[i])) for f in blocks) for i in (1, 2)]
     return diagonal, off, *sizes, float(abs(loss - reduced))
+
+
+def _perturbed(V: Features) -> Features:
+    """Features without any symmetry."""
+    return Features(
+        V.g + 0.3 * jr.normal(jr.key(0), V.g.shape),
+        V.y + 0.3 * jr.normal(jr.key(1), V.y.shape),
+    )
+
+
+def _full_gradient(
+    V: Features, at: routing_model.Routing, spec: Spec, numbers: Constants, step: int
+) -> tuple[Array, dense.Dense]:
+    """Loss and gradient of the full model over every chain of length 2, with the blocks of Q that the scalars stand for."""
+    eye = jnp.eye(spec.variables)
+    model = dense.Dense(
+        W=dense.with_features(V, spec).W,
+        Q43=(at.q43 - at.o43) * eye + at.o43,
+        Q44=(at.q44 - at.o44) * eye + at.o44,
+    )
+    chain = data.every_chain(spec.action, spec.variables, 2)
+
+    def loss(model: dense.Dense) -> Array:
+        return dense.answer_loss(
+            model=model,
+            index=0,
+            slot=VALUE_SLOT,
+            chain=chain,
+            tokens=spec.tokens,
+            numbers=numbers,
+            step=step,
+        )
+
+    return jax.jit(jax.value_and_grad(loss))(model)
 
 
 def dilution_identity(q43: float = 2.3, o43: float = 0.0, q44: float = 2.1, o44: float = 0.0) -> xr.Dataset:
@@ -86,7 +115,13 @@ def accuracy_by_length(
         numbers = feature_model.constants(spec)
         V = limits.ideal_features(spec.action, numbers.clip)
         found = accuracies(
-            jr.key(1), V, routing_model.begin(q43, q44), spec.action, numbers, tuple(map(int, lengths)), samples
+            key=jr.key(1),
+            V=V,
+            routing=routing_model.begin(q43, q44),
+            action=spec.action,
+            numbers=numbers,
+            lengths=tuple(map(int, lengths)),
+            count=samples,
         )
     columns = {"rollout": found.rollout, "forced": found.forced, "last": found.last}
     ds = xr.Dataset(
