@@ -1,4 +1,7 @@
-"""Files that are there as a whole or not at all, and values as strict JSON. Nothing here knows what a run is."""
+"""Files that are there as a whole or not at all, and values as strict JSON.
+
+Nothing here knows what a run is.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +83,9 @@ def write_atomically(path: Path, data: bytes, temporary: str = "") -> None:
 
 
 def to_json(value: Any) -> Any:
-    """The value in strict JSON: numpy numbers as Python's, tuples as lists, infinities and NaN as words."""
+    """The value in strict JSON: numpy numbers as Python's, tuples as lists, infinities and NaN as
+    words.
+    """
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, float) and not math.isfinite(value):

@@ -1,4 +1,6 @@
-"""Arrays side by side: entries that belong together are found by coordinates, and each has coordinates to name it by."""
+"""Arrays side by side: entries that belong together are found by coordinates, and each has
+coordinates to name it by.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ import xarray as xr
 
 from .types import ArrayLike, Axis
 
-# Two record times are the same if they differ by rounding: eta * 300 steps and the 300th of linspace.
+# Two record times are the same if they differ by rounding: eta * 300 steps and the 300th of
+# linspace.
 SAME = 1e-9
 
 
@@ -21,7 +24,9 @@ class Misaligned(ValueError):
 
 
 class _Joins:
-    """How many are computing under exact joins just now, and what xarray's setting was before the first of them."""
+    """How many are computing under exact joins just now, and what xarray's setting was before the
+    first of them.
+    """
 
     lock = threading.Lock()
     count = 0
@@ -30,9 +35,11 @@ class _Joins:
 
 @contextlib.contextmanager
 def exact_joins() -> Iterator[None]:
-    """Inside, arithmetic between datasets whose coordinates differ is an error: no record drops out in silence.
+    """Inside, arithmetic between datasets whose coordinates differ is an error: no record drops out
+    in silence.
 
-    xarray has one setting for the process. Threads may be inside at once: the last to leave restores the setting.
+    xarray has one setting for the process. Threads may be inside at once: the last to leave
+    restores the setting.
     """
     with _Joins.lock:
         if _Joins.count == 0:
@@ -56,8 +63,9 @@ def would_lose_records(problem: BaseException) -> bool:
 def aligned(*arrays: ArrayLike) -> list[xr.DataArray]:
     """The arrays over one common set of axes, entry by entry, in float64.
 
-    DataArrays are matched by coordinates (which must coincide, in any order) and broadcast by name; plain arrays must
-    be scalars, or have the shape of the DataArrays, or broadcast among themselves.
+    DataArrays are matched by coordinates (which must coincide, in any order) and broadcast by name;
+    plain arrays must be scalars, or have the shape of the DataArrays, or broadcast among
+    themselves.
     """
     labelled = [x for x in arrays if isinstance(x, xr.DataArray)]
     if not labelled:

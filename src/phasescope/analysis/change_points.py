@@ -1,11 +1,13 @@
-"""Change points: an independent witness of phases, which knows no theory and says how firmly it speaks.
+"""Change points: an independent witness of phases, which knows no theory and says how firmly it
+speaks.
 
-The signal is a row of straight lines (they may jump) plus white noise. How many lines is the old question of the
-penalty; three rules answer it here. The penalty starts where white noise gives no change point in 95 of 100 cases.
-From there up, all numbers of change points that some penalty prefers are found, each with its whole range of
-penalties (Haynes, Eckley & Fearnhead 2017, by repeated exact searches). The number with the widest range, in log
-penalty, is the answer, if more changes would only fit noise, or else if its range is wide (`RANGE`); if not, the
-signal bends without breaking and there are none.
+The signal is a row of straight lines (they may jump) plus white noise. How many lines is the old
+question of the penalty; three rules answer it here. The penalty starts where white noise gives no
+change point in 95 of 100 cases. From there up, all numbers of change points that some penalty
+prefers are found, each with its whole range of penalties (Haynes, Eckley & Fearnhead 2017, by
+repeated exact searches). The number with the widest range, in log penalty, is the answer, if more
+changes would only fit noise, or else if its range is wide (`RANGE`); if not, the signal bends
+without breaking and there are none.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ Segments = tuple[int, ...]
 
 @dataclasses.dataclass(frozen=True)
 class ChangePoints:
-    """`times` are the first records of the new phases; any penalty from `low` to `high` gives the same number of them.
+    """`times` are the first records of the new phases.
+
+    Any penalty from `low` to `high` gives the same number of them.
 
     Penalties and `noise` are those of the signal scaled to spread 1. `why` says what decided.
     """
@@ -55,11 +59,13 @@ def change_points(da: xr.DataArray, log_time: bool = False, records: int = 200, 
         >>> ps.change_points(loss).times
         (40.0,)
 
-    **Arguments:** `da`: one run. `log_time`: the lines are straight in log time. `records`: about as many records are
-    used at most, evenly spread over the axis, so times are as fine as these. `along`: the axis of time.
+    **Arguments:** `da`: one run. `log_time`: the lines are straight in log time. `records`: about
+    as many records are used at most, evenly spread over the axis, so times are as fine as these.
+    `along`: the axis of time.
 
-    **Returns:** a `ChangePoints` with the `times` of the first records of the new phases, the range of penalties from
-    `low` to `high` that gives as many of them, the `noise`, and `why` this is the answer.
+    **Returns:** a `ChangePoints` with the `times` of the first records of the new phases, the range
+    of penalties from `low` to `high` that gives as many of them, the `noise`, and `why` this is the
+    answer.
 
     **Raises:** `ValueError` if `da` has other axes than `along`: select a lane first.
     """
@@ -95,7 +101,9 @@ def change_points(da: xr.DataArray, log_time: bool = False, records: int = 200, 
 def _spread_out(
     t: np.ndarray, x: np.ndarray, log_time: bool, records: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Times, times on the axis of the lines, and values: those that are known, about `records` of them at most."""
+    """Times, times on the axis of the lines, and values: those that are known, about `records` of
+    them at most.
+    """
     good = np.isfinite(x)
     if log_time:
         good &= t > 0
@@ -109,10 +117,12 @@ def _spread_out(
 
 
 def _white_noise_penalty(n: int) -> float:
-    """In units of the noise variance: Bonferroni over n places, and room for the noise being estimated from n records.
+    """In units of the noise variance: Bonferroni over n places, and room for the noise being
+    estimated from n records.
 
-    By simulation, of white signals of 20 to 200 records about 1% of the Gaussian and up to 5% of the Laplace ones show
-    a change at this penalty; noise with heavier tails, or noise that remembers, shows more.
+    By simulation, of white signals of 20 to 200 records about 1% of the Gaussian and up to 5% of
+    the Laplace ones show a change at this penalty; noise with heavier tails, or noise that
+    remembers, shows more.
     """
     return 2 * np.log(n) + 8 + 120 / n
 
@@ -120,7 +130,8 @@ def _white_noise_penalty(n: int) -> float:
 def _noise(s: np.ndarray, x: np.ndarray) -> float:
     """Standard deviation by the distances of records from the line between their neighbours.
 
-    The largest twentieth is left out, for it may be the changes themselves; 0.871 is what Gaussian noise loses by it.
+    The largest twentieth is left out, for it may be the changes themselves; 0.871 is what Gaussian
+    noise loses by it.
     """
     w = (s[2:] - s[1:-1]) / (s[2:] - s[:-2])
     off = np.sort(np.abs(x[1:-1] - w * x[:-2] - (1 - w) * x[2:]) / np.sqrt(1 + w**2 + (1 - w) ** 2))
@@ -128,7 +139,10 @@ def _noise(s: np.ndarray, x: np.ndarray) -> float:
 
 
 def _misfits(s: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """[i, j]: squared misfit of one straight line through the records i, ..., j - 1; from running sums."""
+    """[i, j]: squared misfit of one straight line through the records i, ..., j - 1.
+
+    From running sums.
+    """
     sums = [np.concatenate([[0.0], np.cumsum(v)]) for v in (np.ones_like(s), s, x, s * s, s * x, x * x)]
     n, S, X, SS, SX, XX = (v[None, :] - v[:, None] for v in sums)
     n = np.where(n > 0, n, 1.0)

@@ -1,9 +1,12 @@
-"""The words of theorems. Each returns a Verdict: the worst case found, what was required, and where it was.
+"""The words of theorems.
 
-What counts as evidence is the same for all. An entry that breaks the statement makes it fail, and so does an infinite
-one. An entry that is NaN is not known: a phase that never began, a run that left the numbers, a corner that a ragged
-sweep does not have. A statement with unknown entries and no broken one is undecided, as is one about nothing at all;
-neither is ever a success. `where=` marks the entries a statement is about; the others are not looked at.
+Each returns a Verdict: the worst case found, what was required, and where it was.
+
+What counts as evidence is the same for all. An entry that breaks the statement makes it fail, and
+so does an infinite one. An entry that is NaN is not known: a phase that never began, a run that
+left the numbers, a corner that a ragged sweep does not have. A statement with unknown entries and
+no broken one is undecided, as is one about nothing at all; neither is ever a success. `where=`
+marks the entries a statement is about; the others are not looked at.
 """
 
 from __future__ import annotations
@@ -47,7 +50,8 @@ def agree(
     - `what`: what the verdict calls the quantity.
     - `where`: true at the entries that the statement is about; all of them if not given.
 
-    **Returns:** a `Verdict`; undecided if the coordinates do not coincide, for agreement at no common time is none.
+    **Returns:** a `Verdict`; undecided if the coordinates do not coincide, for agreement at no
+    common time is none.
     """
     required = _tolerance("equal", atol, rtol)
     try:
@@ -63,8 +67,9 @@ def constant(x: ArrayLike, atol: float = 0.0, rtol: float = 0.0, what: str = "",
         >>> ps.constant([3.0, 3.0, 3.2], rtol=0.01).outcome.value
         'fails'
 
-    **Arguments:** `x`: an array. `atol`, `rtol`: the drift allowed. `what`: its name in the verdict. `along`: the
-    axis; the only one or time if not given. Every other entry has its own start.
+    **Arguments:** `x`: an array. `atol`, `rtol`: the drift allowed. `what`: its name in the
+    verdict. `along`: the axis; the only one or time if not given. Every other entry has its own
+    start.
 
     **Returns:** a `Verdict`; undecided with fewer than two records.
     """
@@ -84,8 +89,8 @@ def within(x: ArrayLike, lo: ArrayLike, hi: ArrayLike, what: str = "", *, where:
         >>> ps.within([0.2, 0.9], 0.0, 1.0).outcome.value
         'holds'
 
-    **Arguments:** `x`: an array. `lo`, `hi`: numbers, or arrays with axes of `x`. `what`: its name in the verdict.
-    `where`: true at the entries that the statement is about.
+    **Arguments:** `x`: an array. `lo`, `hi`: numbers, or arrays with axes of `x`. `what`: its name
+    in the verdict. `where`: true at the entries that the statement is about.
 
     **Returns:** a `Verdict`, whose `value` is the entry with the smallest slack.
     """
@@ -98,8 +103,8 @@ def at_most(x: ArrayLike, bound: ArrayLike, what: str = "", *, where: Condition 
         >>> ps.at_most([0.1, 0.7], 0.5, "loss").measured
         'loss = 0.7 (worst of 2, slack -0.2)'
 
-    **Arguments:** `x`: an array. `bound`: a number, or an array with axes of `x`. `what`: its name in the verdict.
-    `where`: true at the entries that the statement is about.
+    **Arguments:** `x`: an array. `bound`: a number, or an array with axes of `x`. `what`: its name
+    in the verdict. `where`: true at the entries that the statement is about.
 
     **Returns:** a `Verdict`; undecided where the bound is infinite.
     """
@@ -112,8 +117,8 @@ def at_least(x: ArrayLike, bound: ArrayLike, what: str = "", *, where: Condition
         >>> ps.at_least([0.8, 0.9], 0.5, "accuracy").required
         'at least 0.5'
 
-    **Arguments:** `x`: an array. `bound`: a number, or an array with axes of `x`. `what`: its name in the verdict.
-    `where`: true at the entries that the statement is about.
+    **Arguments:** `x`: an array. `bound`: a number, or an array with axes of `x`. `what`: its name
+    in the verdict. `where`: true at the entries that the statement is about.
 
     **Returns:** a `Verdict`; undecided where the bound is infinite.
     """
@@ -121,14 +126,17 @@ def at_least(x: ArrayLike, bound: ArrayLike, what: str = "", *, where: Condition
 
 
 def reached(run: xr.Dataset, end: float | None = None) -> Verdict:
-    """The records go on to `end`. If not the run broke off, and what it would have shown later is not known.
+    """The records go on to `end`.
+
+    If not the run broke off, and what it would have shown later is not known.
 
         >>> run = xr.Dataset(coords={"time": [0.0, 1.0, 2.0]})
         >>> ps.reached(run, 10.0).measured
         'the run stops at 2 of 10'
 
-    **Arguments:** `run`: a dataset with a time axis. `end`: the last time that was asked for; if not given, the
-    planned end of the run, which its dataset knows: the time of its last record if no stage is left early.
+    **Arguments:** `run`: a dataset with a time axis. `end`: the last time that was asked for; if
+    not given, the planned end of the run, which its dataset knows: the time of its last record if
+    no stage is left early.
 
     **Returns:** a `Verdict` to join with others by `&`: it holds without a word, or is undecided.
 
@@ -157,8 +165,8 @@ def positive(x: ArrayLike, what: str = "", *, where: Condition | None = None) ->
         >>> ps.positive([0.0, 1.0]).outcome.value
         'fails'
 
-    **Arguments:** `x`: an array. `what`: its name in the verdict. `where`: true at the entries that the statement is
-    about.
+    **Arguments:** `x`: an array. `what`: its name in the verdict. `where`: true at the entries that
+    the statement is about.
 
     **Returns:** a `Verdict`.
     """
@@ -171,8 +179,8 @@ def negative(x: ArrayLike, what: str = "", *, where: Condition | None = None) ->
         >>> ps.negative([-2.0, -1.0]).outcome.value
         'holds'
 
-    **Arguments:** `x`: an array. `what`: its name in the verdict. `where`: true at the entries that the statement is
-    about.
+    **Arguments:** `x`: an array. `what`: its name in the verdict. `where`: true at the entries that
+    the statement is about.
 
     **Returns:** a `Verdict`.
     """
@@ -185,8 +193,8 @@ def increasing(x: ArrayLike, what: str = "", along: Axis = None, strictly: bool 
         >>> ps.increasing([1.0, 3.0, 2.0]).outcome.value
         'fails'
 
-    **Arguments:** `x`: an array. `what`: its name in the verdict. `along`: the axis; the only one or time if not
-    given. `strictly`: whether two equal entries break the statement.
+    **Arguments:** `x`: an array. `what`: its name in the verdict. `along`: the axis; the only one
+    or time if not given. `strictly`: whether two equal entries break the statement.
 
     **Returns:** a `Verdict`; undecided with fewer than two entries along the axis.
     """
@@ -199,8 +207,8 @@ def decreasing(x: ArrayLike, what: str = "", along: Axis = None, strictly: bool 
         >>> ps.decreasing([3.0, 2.0, 2.0], strictly=False).outcome.value
         'holds'
 
-    **Arguments:** `x`: an array. `what`: its name in the verdict. `along`: the axis; the only one or time if not
-    given. `strictly`: whether two equal entries break the statement.
+    **Arguments:** `x`: an array. `what`: its name in the verdict. `along`: the axis; the only one
+    or time if not given. `strictly`: whether two equal entries break the statement.
 
     **Returns:** a `Verdict`; undecided with fewer than two entries along the axis.
     """
@@ -215,7 +223,8 @@ def ordered(*times: ArrayLike, what: str = "") -> Verdict:
 
     **Arguments:** `times`: two or more numbers or arrays. `what`: their name in the verdict.
 
-    **Returns:** a `Verdict`. A time that is NaN never came: undecided, unless others are already out of order.
+    **Returns:** a `Verdict`. A time that is NaN never came: undecided, unless others are already
+    out of order.
 
     **Raises:** `ValueError` with fewer than two times.
     """
@@ -246,7 +255,8 @@ def scales_like(
     along: str | None = None,
     span: float = 4.0,
 ) -> Verdict:
-    """y ~ x ** exponent with a positive factor: the 95% interval of the fitted exponent decides, not its middle.
+    """y ~ x ** exponent with a positive factor: the 95% interval of the fitted exponent decides,
+    not its middle.
 
         >>> x = np.geomspace(1.0, 100.0, 20)
         >>> ps.scales_like(3 * x**2, x, exponent=2.0, tol=0.05).outcome.value
@@ -257,13 +267,13 @@ def scales_like(
     - `y`, `x`: arrays with the same points. An entry y <= 0 breaks the law.
     - `exponent`, `tol`: what is asked of the exponent.
     - `what`: what the verdict calls y.
-    - `along`: the axis of the points, every other one then being lanes with fits of their own; without it all points
-      are one fit.
+    - `along`: the axis of the points, every other one then being lanes with fits of their own;
+      without it all points are one fit.
     - `span`: the factor that x must span at least.
 
-    **Returns:** a `Verdict`. It holds if the whole interval lies within exponent ± tol, fails if all of it lies
-    outside, and is undecided when the interval straddles a limit, with fewer than four different x, or if x spans
-    less than a factor `span`. Of several lanes the worst decides.
+    **Returns:** a `Verdict`. It holds if the whole interval lies within exponent ± tol, fails if
+    all of it lies outside, and is undecided when the interval straddles a limit, with fewer than
+    four different x, or if x spans less than a factor `span`. Of several lanes the worst decides.
     """
     required = f"exponent {exponent:.4g} ± {tol:.4g}"
     try:
@@ -293,12 +303,13 @@ def throughout(condition: Condition, stage: str | int | None = None, what: str =
         >>> ps.throughout(loss < 0.25).where
         'time=0'
 
-    **Arguments:** `condition`: true or false at every record. `stage`: the name or the number of a stage. `what`: the
-    condition in words.
+    **Arguments:** `condition`: true or false at every record. `stage`: the name or the number of a
+    stage. `what`: the condition in words.
 
     **Returns:** a `Verdict`. A comparison with NaN is false, so a lost run does not pass.
 
-    **Raises:** `ValueError` if the run has no such stage, `TypeError` if the condition holds other numbers.
+    **Raises:** `ValueError` if the run has no such stage, `TypeError` if the condition holds other
+    numbers.
     """
     required = "true throughout" if stage is None else f"true throughout stage {stage}"
     c = _truth(condition)
@@ -326,11 +337,12 @@ def eventually(condition: Condition, what: str = "", along: Axis = None, enough:
         >>> ps.eventually(loss < 0.1).where
         'from time=4'
 
-    **Arguments:** `condition`: true or false at every record. `what`: the condition in words. `along`: the axis; the
-    only one or time if not given. `enough`: how many records at the end must be true.
+    **Arguments:** `condition`: true or false at every record. `what`: the condition in words.
+    `along`: the axis; the only one or time if not given. `enough`: how many records at the end must
+    be true.
 
-    **Returns:** a `Verdict`. It fails where the last record is false; a true end of fewer than `enough` records is
-    undecided, for white noise is true at its last record half of the time.
+    **Returns:** a `Verdict`. It fails where the last record is false; a true end of fewer than
+    `enough` records is undecided, for white noise is true at its last record half of the time.
 
     **Raises:** `TypeError` if the condition holds other numbers than true, false and NaN.
     """

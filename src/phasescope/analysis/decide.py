@@ -1,4 +1,6 @@
-"""How a statement about many entries becomes one verdict: the worst entry decides, and says where it stands."""
+"""How a statement about many entries becomes one verdict: the worst entry decides, and says where
+it stands.
+"""
 
 from __future__ import annotations
 

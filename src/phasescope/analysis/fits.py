@@ -33,7 +33,8 @@ def slope(x: ArrayLike, y: ArrayLike) -> float:
         >>> ps.slope([0.0, 1.0, 2.0], [1.0, 3.0, 5.0])
         2.0
 
-    **Arguments:** `x`, `y`: arrays with the same points; entries that belong together are found by coordinates.
+    **Arguments:** `x`, `y`: arrays with the same points; entries that belong together are found by
+    coordinates.
 
     **Returns:** the slope; NaN if an entry is no number or x does not vary.
     """
@@ -48,14 +49,15 @@ def exponent(x: ArrayLike, y: ArrayLike) -> Exponent:
         >>> round(fit.value, 6), fit.points
         (2.0, 4)
 
-    The interval is Student's. Records of one run are not independent: where the misfit is a curve and not noise, its
-    autocorrelation lowers the number of points that count (not below four), so that a thousand records of a bent
-    curve are no proof of a power law.
+    The interval is Student's. Records of one run are not independent: where the misfit is a curve
+    and not noise, its autocorrelation lowers the number of points that count (not below four), so
+    that a thousand records of a bent curve are no proof of a power law.
 
-    **Arguments:** `x`, `y`: arrays with the same points; entries that belong together are found by coordinates.
+    **Arguments:** `x`, `y`: arrays with the same points; entries that belong together are found by
+    coordinates.
 
-    **Returns:** an `Exponent` with `value`, `low`, `high`, `points` and `residual`; all NaN if an entry is not a
-    positive number, for a point left out is a point hidden.
+    **Returns:** an `Exponent` with `value`, `low`, `high`, `points` and `residual`; all NaN if an
+    entry is not a positive number, for a point left out is a point hidden.
     """
     u, v = (a.values.ravel() for a in aligned(x, y))
     if u.size < 2 or not (np.all(np.isfinite(u) & (u > 0)) and np.all(np.isfinite(v) & (v > 0))):
@@ -85,7 +87,10 @@ def _line(u: np.ndarray, v: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def _points_that_count(misfit: np.ndarray) -> float:
-    """n (1 - r) / (1 + r) with r the lag-one autocorrelation, as for trends in time series; never below min(n, 4)."""
+    """n (1 - r) / (1 + r) with r the lag-one autocorrelation, as for trends in time series.
+
+    Never below min(n, 4).
+    """
     n = misfit.size
     squares = float(misfit @ misfit)
     r = 0.0

@@ -1,7 +1,9 @@
-"""When phases begin and end. Every function takes the time axis away, of one run or of all lanes of a sweep at once.
+"""When phases begin and end.
 
-Records that are not finite are left out, as if they had not been made. A time that is NaN is a time that never came
-within the records; the checks call it undecided.
+Every function takes the time axis away, of one run or of all lanes of a sweep at once.
+
+Records that are not finite are left out, as if they had not been made. A time that is NaN is a time
+that never came within the records; the checks call it undecided.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ def crossing(
     - `log_time`: the straight line between two records is one in log time.
     - `along`: the axis of time.
 
-    **Returns:** one time for each lane; NaN if it never came. A run that starts beyond the level has not crossed it.
+    **Returns:** one time for each lane; NaN if it never came. A run that starts beyond the level
+    has not crossed it.
 
     **Raises:** `ValueError` for another direction, or if there is no such axis.
     """
@@ -100,10 +103,12 @@ def escape(
         >>> float(ps.escape(weight, factor=2.0))
         1.5
 
-    **Arguments:** `da`: one run, or the lanes of a sweep. `start_value`: the start; the first record if not given.
-    `factor`: above 1. `log_time`: lines between records are straight in log time. `along`: the axis of time.
+    **Arguments:** `da`: one run, or the lanes of a sweep. `start_value`: the start; the first
+    record if not given. `factor`: above 1. `log_time`: lines between records are straight in log
+    time. `along`: the axis of time.
 
-    **Returns:** one time for each lane; NaN if it never came, and from a start at 0: nothing is a multiple of it.
+    **Returns:** one time for each lane; NaN if it never came, and from a start at 0: nothing is a
+    multiple of it.
 
     **Raises:** `ValueError` if the factor is not above 1, or if there is no such axis.
     """
@@ -125,11 +130,12 @@ def knee(da: xr.DataArray, refine: bool = False, along: str = "time") -> xr.Data
         >>> round(float(ps.knee(grown)), 6)
         10.0
 
-    **Arguments:** `da`: one run, or the lanes of a sweep. `refine`: the top of the parabola through the three records
-    around the steepest, in log time, in place of its record time. `along`: the axis of time.
+    **Arguments:** `da`: one run, or the lanes of a sweep. `refine`: the top of the parabola through
+    the three records around the steepest, in log time, in place of its record time. `along`: the
+    axis of time.
 
-    **Returns:** one time for each lane; NaN if the maximum is at an end of the records, or no maximum at all (a
-    straight line in log time, a constant).
+    **Returns:** one time for each lane; NaN if the maximum is at an end of the records, or no
+    maximum at all (a straight line in log time, a constant).
 
     **Raises:** `ValueError` if there is no such axis.
     """
@@ -166,10 +172,12 @@ def plateau(da: xr.DataArray, flatness: float = 0.1, decades: float = 0.3, along
         >>> round(float(found.start), 6), round(float(found.end), 6), float(found.level)
         (10.0, 1000.0, 0.5)
 
-    **Arguments:** `da`: one run, or the lanes of a sweep. `flatness`: over the stretch, da varies by at most this
-    fraction of its largest size there. `decades`: a shorter stretch is none. `along`: the axis of time.
+    **Arguments:** `da`: one run, or the lanes of a sweep. `flatness`: over the stretch, da varies
+    by at most this fraction of its largest size there. `decades`: a shorter stretch is none.
+    `along`: the axis of time.
 
-    **Returns:** a dataset with `start`, `end` and `level` for each lane; NaN where there is no plateau.
+    **Returns:** a dataset with `start`, `end` and `level` for each lane; NaN where there is no
+    plateau.
 
     **Raises:** `ValueError` if `flatness` is not between 0 and 1, or if there is no such axis.
     """

@@ -11,12 +11,15 @@ import xarray as xr
 
 @runtime_checkable
 class SupportsArray(Protocol):
-    """Anything that `numpy.asarray` understands by itself: arrays of NumPy, JAX or xarray, and their scalars."""
+    """Anything that `numpy.asarray` understands by itself: arrays of NumPy, JAX or xarray, and
+    their scalars.
+    """
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 
-# What can be compared, bounded or fitted. DataArrays bring names and coordinates; the rest is taken as it stands.
+# What can be compared, bounded or fitted. DataArrays bring names and coordinates; the rest is taken
+# as it stands.
 ArrayLike = xr.DataArray | np.ndarray | SupportsArray | Sequence[Any] | float
 # True, false or (NaN) not known, at every record.
 Condition = ArrayLike

@@ -1,4 +1,7 @@
-"""Verdict: what a check found. An outcome, the number measured, the number required, and where the worst case was."""
+"""Verdict: what a check found.
+
+An outcome, the number measured, the number required, and where the worst case was.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,8 @@ from collections.abc import Iterable, Mapping
 class Outcome(enum.StrEnum):
     """What a check can find: `HOLDS`, `FAILS` or `UNDECIDED`.
 
-    Undecided: the evidence does not reach (a phase never began, a fit had three points). It is no success.
+    Undecided: the evidence does not reach (a phase never began, a fit had three points). It is no
+    success.
 
         >>> ps.positive([1.0, 2.0]).outcome is ps.Outcome.HOLDS
         True
@@ -27,7 +31,9 @@ class Outcome(enum.StrEnum):
 
 @dataclasses.dataclass(frozen=True)
 class Verdict:
-    """What a check found. `a & b` holds when both hold, fails when one fails, and is undecided otherwise.
+    """What a check found.
+
+    `a & b` holds when both hold, fails when one fails, and is undecided otherwise.
 
         >>> verdict = ps.at_most([0.1, 0.7, 0.3], 0.5, "loss") & ps.positive([1.0])
         >>> verdict.outcome.value, verdict.where, verdict.at, verdict.value
@@ -39,7 +45,8 @@ class Verdict:
     - `measured`, `required`: sentences for the ledger.
     - `where`: the worst case in words, `time=284, length=3`.
     - `value`: the deciding number, if there is one.
-    - `at`: the coordinates of the worst case that are numbers, by name; the report marks them in its plots.
+    - `at`: the coordinates of the worst case that are numbers, by name; the report marks them in
+      its plots.
     - `vacuous`: the statement holds, but says nothing here (a bound that nothing could exceed).
 
     **Raises:** `TypeError` if it is used as a truth value: compare the outcome instead.

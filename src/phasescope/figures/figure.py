@@ -1,4 +1,7 @@
-"""Figure: a citation, a request for evidence, and a drawing. The same form as a claim; matplotlib loads when drawn."""
+"""Figure: a citation, a request for evidence, and a drawing.
+
+The same form as a claim; matplotlib loads when drawn.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """`draw(*evidence, axes)` fills the axes: one, or an array of them if `panels` asks for several."""
+    """`draw(*evidence, axes)` fills the axes: one, or an array of them if `panels` asks for
+    several.
+    """
 
     id: str
     cites: str
@@ -56,6 +61,36 @@ def figure(
     panels: tuple[int, int] = (1, 1),
     size: tuple[float, float] | None = None,
 ) -> Callable[[Callable[..., None]], Figure]:
-    """Make a drawing a figure of the study."""
+    """Make a drawing a figure of the study.
+
+        >>> def decay():
+        ...     t = np.arange(1.0, 10.0)
+        ...     return xr.Dataset({"loss": ("time", 1 / t)}, {"time": t})
+        >>> @ps.figure("Figure 1", ps.tables(decay), id="figure_1")
+        ... def loss_falls(table, axes):
+        ...     "The loss against time."
+        ...     table.loss.plot(ax=axes)
+        >>> loss_falls.id, loss_falls.caption, loss_falls.size
+        ('figure_1', 'The loss against time.', (4.0, 3.0))
+
+    **Arguments:** `cites`: the figure of the paper. `evidence`: requests, handed to the function in
+    this order. `id`: the name of the file; the function's name if not given. `panels`: rows and
+    columns of axes. `size`: width and height in inches.
+
+    **Returns:** a decorator that makes the function, whose docstring is the caption, a `Figure`. It
+    is called as `draw(*evidence, axes)` with one axes, or an array of them if there are several
+    panels.
+    """
     inches = size or (3.6 * panels[1] + 0.4, 2.8 * panels[0] + 0.2)
-    return lambda draw: Figure(id or draw.__name__, cites, evidence, draw, panels, inches)
+
+    def decorate(draw: Callable[..., None]) -> Figure:
+        return Figure(
+            id=id or draw.__name__,
+            cites=cites,
+            evidence=evidence,
+            draw=draw,
+            panels=panels,
+            size=inches,
+        )
+
+    return decorate

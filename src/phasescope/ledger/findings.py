@@ -1,4 +1,6 @@
-"""What a ledger says when it is read as a whole: how many of what, and what deserves attention first."""
+"""What a ledger says when it is read as a whole: how many of what, and what deserves attention
+first.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,10 @@ class Tally:
 
 @dataclasses.dataclass(frozen=True)
 class Findings:
-    """Rows by what a reader should look at first. `regime_bound` has all rows of each claim that it names."""
+    """Rows by what a reader should look at first.
+
+    `regime_bound` has all rows of each claim that it names.
+    """
 
     surprises: tuple[Row, ...]
     failures: tuple[Row, ...]

@@ -7,7 +7,8 @@ import html
 import re
 from collections.abc import Iterable
 
-# Terminal escapes, other control characters, marks that turn the direction of writing, halves of surrogate pairs.
+# Terminal escapes, other control characters, marks that turn the direction of writing, halves of
+# surrogate pairs.
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 VOID = {"br", "img", "meta"}
 
@@ -48,7 +49,9 @@ def escape(text: str) -> Markup:
 
 
 def visible(text: str) -> str:
-    """Text whose unprintable characters are spelled out, so that they can command neither a terminal nor a page."""
+    """Text whose unprintable characters are spelled out, so that they can command neither a
+    terminal nor a page.
+    """
     return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 

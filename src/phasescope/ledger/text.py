@@ -1,4 +1,7 @@
-"""The ledger for terminals and for Markdown. Texts of studies are shown as they are: they cannot command either."""
+"""The ledger for terminals and for Markdown.
+
+Texts of studies are shown as they are: they cannot command either.
+"""
 
 from __future__ import annotations
 

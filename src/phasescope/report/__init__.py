@@ -1,4 +1,7 @@
-"""The ledger as a terminal table, Markdown, JSON and one self-contained HTML page; the figures as files."""
+"""The ledger as a terminal table, Markdown, JSON and one self-contained HTML page.
+
+The figures as files.
+"""
 
 from ..ledger.findings import Findings as Findings
 from ..ledger.findings import Tally as Tally

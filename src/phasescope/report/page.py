@@ -1,4 +1,6 @@
-"""The report as one HTML page that needs no network and no script: findings first, then study by study."""
+"""The report as one HTML page that needs no network and no script: findings first, then study by
+study.
+"""
 
 from __future__ import annotations
 
@@ -120,7 +122,10 @@ def _why(row: Row) -> str:
 
 
 def _finding_list(id: str, name: str, items: Sequence[Markup], empty: str) -> Markup:
-    """A heading with the number of items, and the items; `empty` says what to say if there are none."""
+    """A heading with the number of items, and the items.
+
+    `empty` says what to say if there are none.
+    """
     if not items:
         return tag("h3", name, id=id) + tag("p", empty, class_="quiet")
     number = Markup(" ") + tag("small", str(len(items)))

@@ -1,4 +1,6 @@
-"""One study in the page: the paper, its ledger with the evidence behind every row, its figures, its runs."""
+"""One study in the page: the paper, its ledger with the evidence behind every row, its figures, its
+runs.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +93,9 @@ def _details(row: Row, exhibits: Iterable[Exhibit]) -> Markup:
 
 
 def _shown(exhibit: Exhibit, row: Row) -> Markup:
-    """The plot, which the page holds once however many rows point at it, with the worst case of this row marked in it."""
+    """The plot, which the page holds once however many rows point at it, with the worst case of
+    this row marked in it.
+    """
     if exhibit.plot is None:
         return tag("figure", _caption(exhibit.label, exhibit.note))
     wide, high = exhibit.plot.size

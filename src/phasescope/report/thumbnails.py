@@ -1,4 +1,6 @@
-"""A small plot of any evidence: what moved, against time or along the table, one panel for each quantity."""
+"""A small plot of any evidence: what moved, against time or along the table, one panel for each
+quantity.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ BOTTOM = 0.42
 
 @dataclasses.dataclass(frozen=True)
 class Panel:
-    """Where one panel lies in the picture, so that a page can mark a time in it without drawing it again."""
+    """Where one panel lies in the picture, so that a page can mark a time in it without drawing it
+    again.
+    """
 
     dim: str
     box: tuple[float, float, float, float]
@@ -63,7 +67,10 @@ class Plot:
 
 
 def plot(evidence: Any) -> Plot | None:
-    """Up to four quantities of a dataset as small multiples; nothing if there is no axis to draw along."""
+    """Up to four quantities of a dataset as small multiples.
+
+    Nothing if there is no axis to draw along.
+    """
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas

@@ -40,7 +40,9 @@ class Report:
 def write_report(
     studies: Sequence[Study], lab: Lab, out: Path, full: bool = False, formats: Sequence[str] = ("png",)
 ) -> Report:
-    """Check the studies, draw their figures, and write `index.html`, `ledger.json`, `ledger.md` and `figures/`."""
+    """Check the studies, draw their figures, and write `index.html`, `ledger.json`, `ledger.md` and
+    `figures/`.
+    """
     from ..ledger.ledger import Ledger
 
     out = Path(out)

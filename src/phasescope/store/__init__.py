@@ -1,7 +1,8 @@
 """The store: finished runs, drafts of unfinished ones, and the few rules that keep both whole.
 
-Modules: `store` (finding, listing, loading, repairing), `drafts` (checkpoints and finishing), `entries` (what identifies
-a run), `storage` (reading without trust, locks, hashes), `recordfile` (the records as one file).
+Modules: `store` (finding, listing, loading, repairing), `drafts` (checkpoints and finishing),
+`entries` (what identifies a run), `storage` (reading without trust, locks, hashes), `recordfile`
+(the records as one file).
 """
 
 from .drafts import Draft, Resumed

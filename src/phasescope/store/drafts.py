@@ -1,7 +1,10 @@
-"""Draft: a run that is being computed. Numbered checkpoints, each written once, and at the end one rename.
+"""Draft: a run that is being computed.
 
-A checkpoint is three files: the state, the records since the checkpoint before, and a small JSON with the hashes of
-both and the seal of the JSON before it. It counts when its JSON is there and the whole chain of records fits.
+Numbered checkpoints, each written once, and at the end one rename.
+
+A checkpoint is three files: the state, the records since the checkpoint before, and a small JSON
+with the hashes of both and the seal of the JSON before it. It counts when its JSON is there and the
+whole chain of records fits.
 """
 
 from __future__ import annotations
@@ -48,7 +51,9 @@ _STATES_KEPT = 2
 
 @dataclasses.dataclass(frozen=True)
 class Resumed:
-    """Where an interrupted run goes on: the state at `position`, and the records up to there, save by save."""
+    """Where an interrupted run goes on: the state at `position`, and the records up to there, save
+    by save.
+    """
 
     position: dict[str, Any]
     leaves: list[np.ndarray]
@@ -57,7 +62,9 @@ class Resumed:
 
 @dataclasses.dataclass(frozen=True)
 class _Link:
-    """One checkpoint of the chain: the seal of its JSON, that document, and the records since the one before."""
+    """One checkpoint of the chain: the seal of its JSON, that document, and the records since the
+    one before.
+    """
 
     seal: str
     document: dict[str, Any]
@@ -65,7 +72,9 @@ class _Link:
 
 
 class Draft:
-    """An unfinished run, held by one process. Begin with `resume`; to `save` without it starts the run over.
+    """An unfinished run, held by one process.
+
+    Begin with `resume`; to `save` without it starts the run over.
 
     `finished` is the entry, if another process has finished the run while this one waited.
     """
@@ -93,7 +102,10 @@ class Draft:
         return draft_folder(self._root, self.identity)
 
     def save(self, position: Mapping[str, Any], leaves: Sequence[np.ndarray], parts: Mapping[str, np.ndarray]) -> None:
-        """One checkpoint: the state, and the records since the one before. `position` holds numbers, words, lists."""
+        """One checkpoint: the state, and the records since the one before.
+
+        `position` holds numbers, words, lists.
+        """
         if self._number is None:
             self.abandon()
         number = (self._number or 0) + 1
@@ -109,7 +121,8 @@ class Draft:
             "identity": self.identity.to_json() if number == 1 else None,
         }
         sealed = seal(document)
-        # One sync of the folder for all three: should a power cut reorder the renames, the hashes tell.
+        # One sync of the folder for all three: should a power cut reorder the renames, the hashes
+        # tell.
         folder = self.folder
         with os_errors_as_store_errors(folder, "save a checkpoint in"):
             make_folders(folder)
@@ -122,7 +135,10 @@ class Draft:
             (folder / f"{number - _STATES_KEPT:06d}.state.safetensors").unlink(missing_ok=True)
 
     def resume(self) -> Resumed | None:
-        """The newest checkpoint that is intact with all records before it; what comes after it is removed."""
+        """The newest checkpoint that is intact with all records before it.
+
+        What comes after it is removed.
+        """
         found: Resumed | None = None
         self._number = 0
         self._seal = ""
@@ -141,7 +157,9 @@ class Draft:
         return found
 
     def _intact_chain(self) -> list[_Link]:
-        """The checkpoints from the first on, as far as each fits the one before and its records are whole."""
+        """The checkpoints from the first on, as far as each fits the one before and its records are
+        whole.
+        """
         chain: list[_Link] = []
         folder = self.folder
         previous = ""
@@ -233,7 +251,9 @@ class Draft:
         return unpack_tensors(path, check_hash(path, data, listed["sha256"]))
 
     def _forget_after(self, number: int) -> None:
-        """Remove later files, the last first, so that no history is ever continued by a piece of another."""
+        """Remove later files, the last first, so that no history is ever continued by a piece of
+        another.
+        """
         folder = self.folder
         with os_errors_as_store_errors(folder, "clear old checkpoints in"):
             names = os.listdir(folder) if folder.is_dir() else []
@@ -244,7 +264,9 @@ class Draft:
 
 
 def last_position(folder: Path, root: Path) -> tuple[Any, dict[str, Any] | None]:
-    """The identity of a draft, as it is written there, and the position of its last checkpoint, as far as they can be read."""
+    """The identity of a draft, as it is written there, and the position of its last checkpoint, as
+    far as they can be read.
+    """
     names = os.listdir(folder)
     numbers = sorted((int(m[1]) for name in names if (m := _CHECKPOINT.fullmatch(name))), reverse=True)
     identity = None
@@ -282,7 +304,10 @@ def snapshot_file(name: str) -> str:
 
 
 def _check_identity(identity: Identity) -> None:
-    """Refuse, before it runs, a run whose `run.json` would be too large to be read; the other half is for its content."""
+    """Refuse, before it runs, a run whose `run.json` would be too large to be read.
+
+    The other half is for its content.
+    """
     try:
         seal(identity.to_json(), limit=LARGEST_JSON // 2)
     except TooLarge:

@@ -1,4 +1,6 @@
-"""What the store knows of a run: the identity that names it, the entry of a finished one, what became of the others."""
+"""What the store knows of a run: the identity that names it, the entry of a finished one, what
+became of the others.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,10 @@ _STRANGE = (KeyError, TypeError, ValueError, AttributeError, OverflowError, Recu
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Identity:
-    """Everything that makes the digits of a run what they are. Equal numbers are equal however they were written."""
+    """Everything that makes the digits of a run what they are.
+
+    Equal numbers are equal however they were written.
+    """
 
     study: str
     arm: str
@@ -84,7 +89,10 @@ class Identity:
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """A finished run. `content` has the SHA-256 of every array's bytes: runs that agree in it agree bit for bit."""
+    """A finished run.
+
+    `content` has the SHA-256 of every array's bytes: runs that agree in it agree bit for bit.
+    """
 
     identity: Identity
     folder: Path
@@ -145,7 +153,10 @@ class Entry:
 
 
 def entry_from_json(folder: Path, document: Mapping[str, Any]) -> Entry:
-    """The entry of the run in `folder`, as `run.json` or the index has it; anything strange in it is a StoreError."""
+    """The entry of the run in `folder`, as `run.json` or the index has it.
+
+    Anything strange in it is a StoreError.
+    """
     identity = Identity.from_json(document.get("identity"))
     if (identity.study, identity.arm, identity.digest) != folder.parts[-3:]:
         raise StoreError("it is the identity of another run.")
@@ -172,7 +183,9 @@ def _is_array(value: Any) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class Unfinished:
-    """A run in the making: where its last checkpoint stands, and whether a process is at work on it."""
+    """A run in the making: where its last checkpoint stands, and whether a process is at work on
+    it.
+    """
 
     id: str
     folder: Path
@@ -193,7 +206,9 @@ class Problem:
 
 @dataclasses.dataclass(frozen=True)
 class RepairReport:
-    """`alike` groups runs that were asked different questions and gave the same numbers, which is seldom right."""
+    """`alike` groups runs that were asked different questions and gave the same numbers, which is
+    seldom right.
+    """
 
     checked: int
     damaged: list[Problem]

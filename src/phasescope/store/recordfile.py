@@ -1,10 +1,12 @@
-"""The records of a run as one file: a zarr 3 group in a zip, which `xarray.open_zarr(ZipStore(path))` opens too.
+"""The records of a run as one file: a zarr 3 group in a zip, which
+`xarray.open_zarr(ZipStore(path))` opens too.
 
-It is written and read here and not through zarr, which takes thirty times as long for small arrays, and which looks up
-codecs and data types by names that a file brings along. What is read must be, word for word, what is written here.
-The same dataset gives the same bytes.
+It is written and read here and not through zarr, which takes thirty times as long for small arrays,
+and which looks up codecs and data types by names that a file brings along. What is read must be,
+word for word, what is written here. The same dataset gives the same bytes.
 
-A file is read chunk by chunk into arrays whose sizes were added up before: what it takes in memory is what it holds.
+A file is read chunk by chunk into arrays whose sizes were added up before: what it takes in memory
+is what it holds.
 """
 
 from __future__ import annotations
@@ -34,14 +36,17 @@ _NAME = re.compile(r"(?!__)[^\W\d][\w\-.]*")
 _CHUNK = 2**24
 _Readable = io.BytesIO | io.BufferedReader
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the oldest time a zip file knows
-# Limits on what describes the numbers, for writing and for reading: one variable takes about 600 bytes of metadata and
-# 200 of the zip's table of contents, whose entries take fifteen times their size in memory.
+# Limits on what describes the numbers, for writing and for reading: one variable takes about 600
+# bytes of metadata and 200 of the zip's table of contents, whose entries take fifteen times their
+# size in memory.
 _LARGEST_METADATA = 2**24
 _LARGEST_TABLE = 2**23
 
 
 def content(ds: xr.Dataset) -> dict[str, dict[str, Any]]:
-    """What the arrays hold, bit for bit and whatever file they are in: two runs are equal if this is."""
+    """What the arrays hold, bit for bit and whatever file they are in: two runs are equal if this
+    is.
+    """
     out = {}
     for name, variable in ds.variables.items():
         array = _little(variable.values)
@@ -108,7 +113,10 @@ def pack(ds: xr.Dataset) -> bytes:
 
 
 def unpack(path: Path, file: _Readable, limit: int) -> xr.Dataset:
-    """The dataset that `pack` was given, from the open file; `limit` is the most bytes that its arrays may take."""
+    """The dataset that `pack` was given, from the open file.
+
+    `limit` is the most bytes that its arrays may take.
+    """
     import xarray as xr
 
     try:
@@ -165,7 +173,10 @@ def _described(name: str, text: bytes) -> dict[str, Any]:
 def _variable(
     name: str, meta: dict[str, Any], archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]
 ) -> tuple[tuple[str, ...], np.ndarray, dict]:
-    """An array from its chunks, each of which unpacks to as much as it should; they are taken out of `members`."""
+    """An array from its chunks, each of which unpacks to as much as it should.
+
+    They are taken out of `members`.
+    """
     import numpy as np
 
     shape = meta["shape"]
@@ -292,7 +303,8 @@ def _archive(file: _Readable) -> zipfile.ZipFile:
 
 
 def _table_size(file: _Readable) -> int:
-    """The bytes before the end of a zip that its table of contents takes, as its last record says (APPNOTE 4.3.16).
+    """The bytes before the end of a zip that its table of contents takes, as its last record says
+    (APPNOTE 4.3.16).
 
     A zip that is larger than 2 GiB has a second such record before it (4.3.14, 4.3.15).
     """
@@ -325,7 +337,10 @@ def _members(archive: zipfile.ZipFile, file: _Readable) -> dict[str, zipfile.Zip
 
 
 def _metadata(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]) -> tuple[bytes, dict[str, bytes]]:
-    """The JSON of the group, and that of every variable by its name; they are taken out of `members`."""
+    """The JSON of the group, and that of every variable by its name.
+
+    They are taken out of `members`.
+    """
     group = members.pop("zarr.json")
     keys = [key for key in members if key.endswith("/zarr.json")]
     found = {key.removesuffix("/zarr.json"): members.pop(key) for key in keys}
@@ -335,7 +350,9 @@ def _metadata(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]) -> 
 
 
 def _frame(data: bytes) -> tuple[int, int]:
-    """What the first zstd frame says it unpacks to, and where it ends (RFC 8878, sections 3.1.1.1 and 3.1.1.2)."""
+    """What the first zstd frame says it unpacks to, and where it ends (RFC 8878, sections 3.1.1.1
+    and 3.1.1.2).
+    """
     if data[:4] != b"\x28\xb5\x2f\xfd":
         raise ValueError("a chunk is not a zstd frame")
     flags = data[4]

@@ -1,8 +1,9 @@
-"""Bytes of a store: believed only when their hashes fit, and read as if a stranger had written them.
+"""Bytes of a store: believed only when their hashes fit, and read as if a stranger had written
+them.
 
-Nothing here knows what a run is. Files are written by `phasescope.files`. Tensors are safetensors, documents are JSON
-sealed by its own hash. Every path below the root of a store is made by `inside`, which refuses links: a store may come
-from a stranger.
+Nothing here knows what a run is. Files are written by `phasescope.files`. Tensors are safetensors,
+documents are JSON sealed by its own hash. Every path below the root of a store is made by `inside`,
+which refuses links: a store may come from a stranger.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 REPAIR = 'Run "phasescope repair": it sets the damage aside, and what is missing is computed when next asked for.'
-# The largest JSON that is written or read. A record time takes 23 bytes of run.json, so 32 MiB hold 1.4 million of them;
-# 64 MiB of index hold 16,000 runs of 4 kB, and a larger store is read run by run. Parsed, JSON takes up to 26 times its
-# size if it is all lists and mappings, hence a limit on their number, and up to 13 times if it is numbers and words:
-# together less than 1 GiB for run.json, and little more for the index.
+# The largest JSON that is written or read. A record time takes 23 bytes of run.json, so 32 MiB hold
+# 1.4 million of them; 64 MiB of index hold 16,000 runs of 4 kB, and a larger store is read run by
+# run. Parsed, JSON takes up to 26 times its size if it is all lists and mappings, hence a limit on
+# their number, and up to 13 times if it is numbers and words: together less than 1 GiB for
+# run.json, and little more for the index.
 LARGEST_JSON = 2**25
 LARGEST_INDEX = 2**26
 MOST_CONTAINERS = 2**21
@@ -68,7 +70,9 @@ def is_link(path: Path | str) -> bool:
 
 
 def inside(root: Path, *parts: str) -> Path:
-    """The path `root/parts`, which need not exist; a link anywhere on the way from `root`, or at its end, is an error.
+    """The path `root/parts`, which need not exist.
+
+    A link anywhere on the way from `root`, or at its end, is an error.
 
     `root` itself may be a link: the user named it. What lies below it may be a stranger's.
     """
@@ -88,14 +92,19 @@ def link_message(path: Path) -> str:
 
 
 def read(path: Path, root: Path, size: int | None = None, limit: int | None = None) -> bytes:
-    """The bytes of a plain file inside `root`: exactly `size` of them if given, and at most `limit`."""
+    """The bytes of a plain file inside `root`: exactly `size` of them if given, and at most
+    `limit`.
+    """
     with open_plain(path, root, size, limit) as file:
         return file.read(os.fstat(file.fileno()).st_size)
 
 
 @contextlib.contextmanager
 def open_plain(path: Path, root: Path, size: int | None = None, limit: int | None = None) -> Iterator[BufferedReader]:
-    """A plain file inside `root`, open; it has exactly `size` bytes if given, and at most `limit`. No link is followed."""
+    """A plain file inside `root`, open; it has exactly `size` bytes if given, and at most `limit`.
+
+    No link is followed.
+    """
     if not path.is_relative_to(root):
         raise StoreError(f"{path} is not in the store {root}. Ask the store that it belongs to.")
     inside(root, *path.relative_to(root).parts)
@@ -131,7 +140,9 @@ def check_hash(path: Path, data: bytes, expected: object) -> bytes:
 
 
 def check_file_hash(path: Path, file: BufferedReader, expected: object) -> None:
-    """The same for an open file, which is read piece by piece and then stands at its beginning again."""
+    """The same for an open file, which is read piece by piece and then stands at its beginning
+    again.
+    """
     found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != expected:
         raise Damaged(f"{path} is damaged: its SHA-256 is not the one written down for it. {REPAIR}")
@@ -139,7 +150,10 @@ def check_file_hash(path: Path, file: BufferedReader, expected: object) -> None:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a folder with all that is in it, or a file; of a link, the link itself. What cannot be removed stays."""
+    """Remove a folder with all that is in it, or a file; of a link, the link itself.
+
+    What cannot be removed stays.
+    """
     with contextlib.suppress(OSError):
         if is_link(path) or path.is_file():
             path.unlink(missing_ok=True)
@@ -149,9 +163,12 @@ def remove_tree(path: Path) -> None:
 
 @contextlib.contextmanager
 def file_lock(path: Path, on_wait: Callable[[], None] | None = None, wait: bool = True) -> Iterator[bool]:
-    """Exclusive use of the lock file `path`; the system releases it when its process dies. Yields whether it is held.
+    """Exclusive use of the lock file `path`; the system releases it when its process dies.
 
-    The file stays when it is released: unlinking it would let two waiters hold two files of the same name.
+    Yields whether it is held.
+
+    The file stays when it is released: unlinking it would let two waiters hold two files of the
+    same name.
     """
     import filelock
 
@@ -171,7 +188,10 @@ def file_lock(path: Path, on_wait: Callable[[], None] | None = None, wait: bool 
 
 
 def seal(document: Mapping[str, Any], indent: int | None = 1, limit: int = LARGEST_JSON) -> bytes:
-    """JSON whose first member is the SHA-256 of all the bytes after it. What `unseal` would refuse is not written."""
+    """JSON whose first member is the SHA-256 of all the bytes after it.
+
+    What `unseal` would refuse is not written.
+    """
     body = json.dumps(document, sort_keys=True, indent=indent).encode()[1:]
     sealed = _seal_of(body) + body
     if len(sealed) > limit or _containers(sealed) > MOST_CONTAINERS:
@@ -185,7 +205,8 @@ def seal(document: Mapping[str, Any], indent: int | None = 1, limit: int = LARGE
 def unseal(path: Path, data: bytes) -> dict[str, Any]:
     """The document of a sealed file; a changed byte is an error, a newer format is another one.
 
-    The seal is checked before anything is parsed. A newer format is sealed in the same way: that is promised.
+    The seal is checked before anything is parsed. A newer format is sealed in the same way: that is
+    promised.
     """
     body = memoryview(data)[len(_seal_of(b"")) :]
     if data[: len(_seal_of(b""))] != _seal_of(body):

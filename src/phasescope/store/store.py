@@ -1,7 +1,9 @@
-"""The store: finished runs as `<root>/<study>/<arm>/<digest>/`, visible only when complete, written once.
+"""The store: finished runs as `<root>/<study>/<arm>/<digest>/`, visible only when complete, written
+once.
 
-A run folder holds `run.json` (identity, manifest, SHA-256 of every file), `records.zarr.zip` and `snapshots/`.
-`.drafts/` holds runs in the making, `.quarantine/` what `repair` set aside. `index.json` is a copy that may be deleted.
+A run folder holds `run.json` (identity, manifest, SHA-256 of every file), `records.zarr.zip` and
+`snapshots/`. `.drafts/` holds runs in the making, `.quarantine/` what `repair` set aside.
+`index.json` is a copy that may be deleted.
 """
 
 from __future__ import annotations
@@ -55,7 +57,8 @@ _INDEX_PART = re.compile(r"\.index\.json\.[0-9]+\.part")
 class Store:
     """A folder of runs. Nothing is created before something is written.
 
-    `limit` is the most bytes that the records of a run may take in memory; larger ones are neither written nor loaded.
+    `limit` is the most bytes that the records of a run may take in memory; larger ones are neither
+    written nor loaded.
     """
 
     def __init__(self, root: str | Path, limit: int = LIMIT) -> None:
@@ -98,7 +101,10 @@ class Store:
         return self.survey()[0]
 
     def survey(self, afresh: bool = False) -> tuple[list[Entry], list[Problem]]:
-        """The finished runs, and those that cannot be read, links among them. The index saves reading what did not change."""
+        """The finished runs, and those that cannot be read, links among them.
+
+        The index saves reading what did not change.
+        """
         old = {} if afresh else self._index()
         new = {}
         entries = []
@@ -162,9 +168,11 @@ class Store:
         return list(unpack_tensors(path, data).values())
 
     def repair(self, remove: bool = False) -> RepairReport:
-        """Verify every hash, set damaged runs aside (or delete them), clear what dead writers left, index anew.
+        """Verify every hash, set damaged runs aside (or delete them), clear what dead writers left,
+        index anew.
 
-        Links are named and left where they are, but for those in place of what the store itself would clear.
+        Links are named and left where they are, but for those in place of what the store itself
+        would clear.
         """
         newer = []
         alike = collections.defaultdict(dict)
@@ -194,7 +202,9 @@ class Store:
         )
 
     def _described(self, folder: Path) -> tuple[Entry, dict[str, Any]]:
-        """The entry and the document in `run.json`, checked: whole, of this place, and naming no file but a run's own."""
+        """The entry and the document in `run.json`, checked: whole, of this place, and naming no
+        file but a run's own.
+        """
         path = folder / "run.json"
         document = unseal(path, read(path, self.root, limit=LARGEST_JSON))
         try:
@@ -215,7 +225,9 @@ class Store:
         return document
 
     def _runs(self) -> tuple[list[Path], list[Path]]:
-        """The folders `study/arm/digest`, and the links in place of one of them or of another part of the store."""
+        """The folders `study/arm/digest`, and the links in place of one of them or of another part
+        of the store.
+        """
         folders, links = self._walk(self.root, NAME, NAME, DIGEST)
         others = (self.root / name for name in (".drafts", ".quarantine", "index.json"))
         return folders, [path for path in others if is_link(path)] + links
@@ -227,7 +239,8 @@ class Store:
         return self._walk(self.root / ".drafts", NAME, NAME, DIGEST)
 
     def _walk(self, top: Path, *names: re.Pattern[str], files: bool = False) -> tuple[list[Path], list[Path]]:
-        """The folders (or `files`) below `top` whose names fit, one pattern a level, and the links that fit.
+        """The folders (or `files`) below `top` whose names fit, one pattern a level, and the links
+        that fit.
 
         No link is entered. Anything else is none of ours.
         """
@@ -252,7 +265,10 @@ class Store:
         return Problem("/".join(link.relative_to(self.root).parts), link, link_message(link))
 
     def _remembered(self, folder: Path, index: Mapping[str, Any]) -> tuple[dict[str, Any], Entry]:
-        """The run as the index has it, if its `run.json` is the same file still; else as that file has it."""
+        """The run as the index has it, if its `run.json` is the same file still.
+
+        Else as that file has it.
+        """
         stamp = None
         with contextlib.suppress(OSError, KeyError, TypeError, AttributeError):
             found = os.lstat(f"{folder}/run.json")
@@ -284,7 +300,10 @@ class Store:
         return False
 
     def _set_aside(self, folder: Path, message: str, remove: bool) -> Problem:
-        """Move a damaged run out of the way, or remove it; where that is refused, it stays and the message says so."""
+        """Move a damaged run out of the way, or remove it.
+
+        Where that is refused, it stays and the message says so.
+        """
         name = run_id(folder)
         if remove:
             remove_tree(folder)
@@ -302,9 +321,11 @@ class Store:
         return Problem(name, folder, message, aside / f"{stem}.{number}")
 
     def _clear(self) -> list[Path]:
-        """Remove half-written runs, drafts of finished runs and lock files that no living process holds.
+        """Remove half-written runs, drafts of finished runs and lock files that no living process
+        holds.
 
-        A link in place of one of these, or of the index, is removed itself; what it points to is left alone.
+        A link in place of one of these, or of the index, is removed itself; what it points to is
+        left alone.
         """
         index_parts, index_links = self._walk(self.root, _INDEX_PART, files=True)
         cleared = index_parts + index_links
