@@ -42,9 +42,26 @@ def field(
     infinite: bool = False,
     traced: bool = False,
 ) -> Any:
-    """A field of a Spec (with its range) or of Observables (symbol, meaning and unit go into the dataset).
+    """A field of a Spec (with its range) or of Observables (with what a dataset says of it).
 
-    Without `default`, a field of a Spec must be given and one of Observables is None.
+        >>> class Spec(ps.Spec):
+        ...     steps: int = ps.field(1000, at_least=1, traced=True, symbol="T", doc="updates")
+        >>> Spec(steps=0)
+        Traceback (most recent call last):
+            ...
+        phasescope.errors.SpecError: steps must be at least 1 (updates), got steps=0.
+
+    **Arguments:**
+
+    - `default`: without it, a field of a Spec must be given and one of Observables is None.
+    - `symbol`, `doc`, `unit`: the paper's letter, the meaning, and the unit.
+    - `at_least`, `above`, `at_most`: the range of a number.
+    - `choices`: the values of a word.
+    - `infinite`: an infinite number is allowed.
+    - `traced`: an integer that only says *when*: the program receives it as a number, and another
+      value compiles nothing.
+
+    **Returns:** a field of the class.
     """
     metadata = {
         "symbol": symbol, "doc": doc, "unit": unit, "at_least": at_least, "above": above, "at_most": at_most,
@@ -54,7 +71,19 @@ def field(
 
 
 class Spec(eqx.Module):
-    """Subclass with annotated defaults: `length: int = 8`, or `eta: float = ps.field(0.1, above=0)`."""
+    """The numbers of one run, flat and frozen. Subclass it with annotated defaults.
+
+        >>> class Spec(ps.Spec):
+        ...     length: int = 8
+        ...     eta: float = ps.field(0.1, above=0, doc="step size")
+        >>> Spec().replace(eta=0.2).to_json()
+        {'length': 8, 'eta': 0.2}
+
+    A field is a bool, int, float or str, or one of these or None. Floats may be swept inside one
+    compiled program, every other field shapes it.
+
+    **Raises:** `SpecError` for a field that does not exist, or a value it cannot take.
+    """
 
     def __post_init__(self) -> None:
         kinds = field_types(type(self))

@@ -32,9 +32,16 @@ ON_ERROR = "EQX_ON_ERROR"  # where equinox keeps what it read in the environment
 
 @contextlib.contextmanager
 def exact_numbers() -> Iterator[None]:
-    """64-bit floats, full matmul precision and one generator, inside only: a user's session keeps its own settings.
+    """The numbers of a run, for your own calls: 64-bit floats, full matmul precision, one generator.
 
-    What is compiled inside is kept on disk (see `cache`).
+        >>> import jax.numpy as jnp
+        >>> with ps.exact_numbers():
+        ...     jnp.ones(3).dtype.name
+        'float64'
+
+    A session's own settings come back at the end. What is compiled inside is kept on disk.
+
+    **Returns:** a context manager.
     """
     with contextlib.ExitStack() as stack:
         for setting, value in PINS:

@@ -14,11 +14,27 @@ from .dynamics import Dynamics, State, everything, is_finite, put
 
 
 class flow(Dynamics):
-    """Follow `d where(params) / dt = field(params)` with error control.
+    """An ordinary differential equation `d where(params) / dt = field(params)`, with error control.
 
-    With `kappa > 0` the solver works in s = log(1 + kappa t), so that its steps grow with t: late-time laws at
-    t = e^40 cost no more than early ones. A solve that fails gives nan, which the engine reports as divergence.
-    The default solver is for smooth problems; where stability limits the step, one of lower order takes fewer stages.
+        >>> import jax.numpy as jnp
+        >>> decay = ps.flow(lambda w: -w)
+        >>> with ps.exact_numbers():
+        ...     w = jnp.ones(())
+        ...     start = ps.State(w, None, decay.init(w))
+        ...     end = decay.advance(start, jnp.array(0.0), jnp.array(1.0), jax.random.key(0))
+        >>> bool(abs(float(end.params) - np.exp(-1)) < 1e-8)
+        True
+
+    **Arguments:**
+
+    - `field`: of params, gives the velocity of what moves.
+    - `rtol`, `atol`: tolerances of the solver.
+    - `kappa`: above 0, the solver works in s = log(1 + kappa t), so that its steps grow with t:
+      late-time laws at t = e^40 cost no more than early ones.
+    - `where`: selects what moves, the rest is frozen.
+    - `max_steps`: between two record times; a solve that fails gives nan, and the run has diverged.
+    - `solver`: of diffrax. The default is for smooth problems; where stability limits the step, one
+      of lower order takes fewer stages.
     """
 
     field: Callable[[Any], Any]

@@ -16,18 +16,17 @@ from ..errors import PlanError
 
 
 class Observables(eqx.Module):
-    """Subclass with jaxtyping shapes: `attention: Float[Array, "query key"]`; a scalar is `Float[Array, ""]`.
+    """What the theorems talk about. Subclass it with shapes: the annotation names the axes of the dataset.
 
-    Every field without a default has the default None. An arm that does not know a quantity leaves
-    it out of the call, and its dataset is without it.
-
-        >>> import phasescope as ps
         >>> from jaxtyping import Array, Float
         >>> class Seen(ps.Observables):
         ...     loss: Float[Array, ""] = ps.field(symbol="L", doc="population loss")
         ...     attention: Float[Array, "query key"]
         >>> Seen(loss=0.5).attention is None
         True
+
+    Every field without a default has the default None. An arm that does not know a quantity leaves
+    it out of the call, and its dataset is without it.
     """
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -113,12 +112,32 @@ def flag_word(name: str) -> str:
 
 
 def stage_names(ds: xr.Dataset) -> list[str]:
-    """The names of the stages of a run, in order."""
+    """The names of the stages of a run, in order.
+
+        >>> ps.stage_names(ps.run("linear_modes", "logistic", store=False))
+        ['training']
+
+    **Arguments:** `ds`: a run or a sweep.
+
+    **Returns:** a list of words.
+    """
     return ds["stage"].attrs["flag_meanings"].split()
 
 
 def in_stage(ds: xr.Dataset, name: str) -> xr.Dataset:
-    """The records of one stage; in a sweep whose runs change stage at different times, nan where a run is elsewhere."""
+    """The records of one stage.
+
+        >>> ds = ps.run("linear_modes", "logistic", store=False)
+        >>> bool(ps.in_stage(ds, "training").sizes["time"] > 0)
+        True
+
+    **Arguments:** `ds`: a run or a sweep. `name`: of the stage.
+
+    **Returns:** the dataset of these records; in a sweep whose runs change stage at different times,
+    with nan where a run is elsewhere.
+
+    **Raises:** `ValueError` if there is no such stage.
+    """
     inside = ds["stage"] == stage_names(ds).index(flag_word(name))
     return ds.isel(time=np.flatnonzero(inside.values)) if inside.ndim == 1 else ds.where(inside, drop=True)
 
