@@ -91,7 +91,8 @@ def routing(spec: Spec) -> ps.Plan:
 
 
 def _attention_stages(spec: Spec) -> range:
-    """Numbers k of the stages that train the attention, at lengths 2^k: one of Algorithm 1, K of Algorithm 2."""
+    """Numbers k of the stages that train the attention, at lengths 2^k: one of Algorithm 1, K of
+    Algorithm 2."""
     last = spec.stages if spec.algorithm == 2 else 1
     return range(1, last + 1)
 

@@ -1,7 +1,8 @@
 """How a decoder is trained: its plan, its stages, and the teacher of self-training.
 
-Every stage starts the optimiser anew. In self-training the decoder as it was when the stage began labels the chains of
-the stage by its own greedy rollout; it waits in the memory of the run as long as the stage lasts.
+Every stage starts the optimiser anew. In self-training the decoder as it was when the stage began
+labels the chains of the stage by its own greedy rollout; it waits in the memory of the run as long
+as the stage lasts.
 """
 
 from __future__ import annotations

@@ -104,7 +104,8 @@ def attention_stage(spec: Spec, chain: data.Chains) -> ps.Stage:
 
 
 def _ending(spec: Spec, length: int) -> dict[str, Callable[[DenseObserved], Any]]:
-    """Algorithm 2 ends its first stage at loss d^-E_1; later ones take all their steps, as only length 2 is recorded."""
+    """Algorithm 2 ends its first stage at loss d^-E_1; later ones take all their steps, since
+    records hold the loss at length 2 only."""
     if spec.algorithm == 1 or length > 2:
         return {}
     return {"until": lambda seen: jnp.log(seen.pair_loss[1]) < -end_of_stage(spec) * jnp.log(spec.tokens.size)}

@@ -25,7 +25,8 @@ Loss = Callable[[Routing, Features], Float[Array, ""]]
 
 
 class RoutingState(eqx.Module):
-    """The attention in training: its scalars, the loss and the descent direction of the stage there, the log of the time."""
+    """The attention in training: its scalars `at`, the loss and the descent direction of the stage
+    there, and the log of the time passed."""
 
     at: Routing
     V: Features
@@ -64,7 +65,8 @@ def enter(x: RoutingState, spec: Spec, loss: Loss, length: int) -> RoutingState:
 def stage_loss(spec: Spec, stage: int) -> Loss:
     r"""What stage k trains on: both steps of $T^2$ (Algorithm 1), or step 2 of chains of length $2^k$ (Algorithm 2).
 
-    The constants are worked out inside: a plan is also built for a whole block of lanes, where floats are columns.
+    The constants are worked out inside: a plan is also built for a whole block of lanes, where
+    floats are columns.
     """
     action = spec.action
     if stage > 1:

@@ -29,7 +29,8 @@ def gradient_identity(tasks: tuple[str, ...] = ("C3", "S3"), variables: tuple[in
 
 
 def _identity(group: str, N: int, step: int) -> tuple[float, ...]:
-    """One row: departures of the scaled full gradient from the scalars', sizes of the latter, difference of the losses."""
+    """One row: departures of the scaled full gradient from the scalars', sizes of the latter, and
+    the difference of the losses."""
     spec = Spec(group=group, variables=N, length=1, power=4)
     numbers = feature_model.constants(spec, float(spec.tokens.size))
     V = _perturbed(limits.ideal_features(spec.action, 0.4 * numbers.clip))
@@ -57,7 +58,8 @@ def _perturbed(V: Features) -> Features:
 def _full_gradient(
     V: Features, at: routing_model.Routing, spec: Spec, numbers: Constants, step: int
 ) -> tuple[Array, dense.Dense]:
-    """Loss and gradient of the full model over every chain of length 2, with the blocks of Q that the scalars stand for."""
+    """Loss and gradient of the full model over every chain of length 2, with the blocks of Q that
+    the scalars stand for."""
     eye = jnp.eye(spec.variables)
     model = dense.Dense(
         W=dense.with_features(V, spec).W,
