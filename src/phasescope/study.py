@@ -22,7 +22,7 @@ from .plan.plan import Arm
 from .spec import Spec
 
 # Words of `run` and `sweep` that say how, not what.
-RESERVED = {"study", "arm", "preset", "seed", "seeds", "at", "lanes", "executor", "store", "progress"}
+RESERVED = {"study", "arm", "preset", "seed", "seeds", "at", "block", "executor", "store", "progress"}
 T = TypeVar("T")
 
 

@@ -31,7 +31,8 @@ def carry_on(root: str, seed: int) -> None:
     from phasescope.engine import calls as schedule
     from phasescope.engine.job import Job
     from phasescope.store import Store
-    from phasescope.verbs.run import Lab, obtain
+    from phasescope.verbs.context import Context
+    from phasescope.verbs.run import find_or_run
 
     schedule.TARGET_SECONDS = 0.02  # short pieces
-    obtain(study, Job(wander, study.spec, seed), Lab(Store(root), save_every=0.0))
+    find_or_run(study, Job(wander, study.spec, seed), Context(Store(root), save_every=0.0))

@@ -11,15 +11,16 @@ import toys
 import xarray as xr
 
 import phasescope as ps
-from phasescope.cli.output import check_bill, show_check_bill
+from phasescope.cli.output import show_check_cost
 from phasescope.errors import PlanError, SpecError, StudyNotFound
 from phasescope.ledger.ledger import Ledger
 from phasescope.records import recorded as recording
 from phasescope.store import Store
-from phasescope.verbs import run as running
+from phasescope.verbs import checkpoints
 from phasescope.verbs.check import chosen_claims
+from phasescope.verbs.check_cost import check_cost
+from phasescope.verbs.context import Context
 from phasescope.verbs.evidence import Evidence
-from phasescope.verbs.run import Lab
 
 HOLDS, FAILS, UNDECIDED = ps.Outcome.HOLDS, ps.Outcome.FAILS, ps.Outcome.UNDECIDED
 SHORT = {"steps": 6}
@@ -143,8 +144,8 @@ def test_evidence_that_cannot_be_obtained_is_undecided():
 
 
 def test_claims_share_the_runs_they_ask_for(monkeypatch):
-    executed, execute = [], running.execute
-    monkeypatch.setattr(running, "execute", lambda *args: (executed.append(1), execute(*args))[1])
+    executed, execute = [], checkpoints.execute
+    monkeypatch.setattr(checkpoints, "execute", lambda *args: (executed.append(1), execute(*args))[1])
     ledger(falls, rises, breaks)
     assert len(executed) == 1
 
@@ -238,9 +239,9 @@ def test_the_price_of_recorded_is_the_recorded_one_and_names_the_device(tmp_path
         return ps.within(run.time[-1], 6, 6)
 
     study = dataclasses.replace(toys.study, claims=(how_long,))
-    [row] = check_bill([study], Lab(), None, None, full=False, recompute=True)
+    [row] = check_cost(study, recompute=True, store=False)
     assert row["recorded"] == {"gpu: NVIDIA H200": 1234.5}
-    show_check_bill([row])
+    show_check_cost([row])
 
 
 def test_evidence_that_was_never_recorded_is_undecided_and_says_so(tmp_path):
@@ -292,23 +293,23 @@ def test_an_unknown_regime_is_refused_with_the_nearest():
         ledger(falls, regime="teory")
 
 
-# --- the bill -------------------------------------------------------------------------------------------------------
+# --- the cost -------------------------------------------------------------------------------------------------------
 
 
-def test_the_bill_of_a_request_is_known_before_and_after(store):
-    wanted = Evidence(studied(falls), Lab(Store(store)))
+def test_the_cost_of_a_request_is_known_before_and_after(store):
+    wanted = Evidence(studied(falls), Context(Store(store)))
     before = wanted.missing(evidence)
     wanted.get(evidence)
     assert (before, wanted.missing(evidence)) == ((1, 1), (1, 0))
 
 
-def test_a_sweep_is_billed_by_its_blocks(store):
-    wanted = Evidence(studied(falls), Lab(Store(store)))
+def test_a_sweep_costs_its_blocks(store):
+    wanted = Evidence(studied(falls), Context(Store(store)))
     assert wanted.missing(ps.sweeps(toys.quadratic, eta=[0.1, 0.2], width=[1, 2, 3])) == (3, 3)
 
 
 def test_a_table_costs_nothing():
-    assert Evidence(studied(), Lab()).missing(ps.tables(len, x=1)) == (0, 0)
+    assert Evidence(studied(), Context()).missing(ps.tables(len, x=1)) == (0, 0)
 
 
 def test_claims_are_chosen_in_the_order_of_the_paper():

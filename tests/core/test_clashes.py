@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 
 import phasescope as ps
 from phasescope.errors import PlanError, SpecError
-from phasescope.verbs import run as running
+from phasescope.verbs import checkpoints
 
 
 class Crowded(ps.Observables):
@@ -50,7 +50,7 @@ def shapeless(spec):
 
 @pytest.fixture(autouse=True)
 def nothing_runs(monkeypatch):
-    monkeypatch.setattr(running, "execute", lambda *_: pytest.fail("something was executed"))
+    monkeypatch.setattr(checkpoints, "execute", lambda *_: pytest.fail("something was executed"))
 
 
 @pytest.mark.parametrize(

@@ -231,7 +231,7 @@ def test_ctrl_c_is_one_line_and_exit_code_130(phasescope, mine, monkeypatch):
     def pressed(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("phasescope.verbs.run.obtain", pressed)
+    monkeypatch.setattr("phasescope.verbs.run.find_or_run", pressed)
     said = phasescope("run", mine, "squaring")
     assert (said.code, said.err) == (130, "Stopped. What was done is kept; the same command goes on from there.\n")
 
@@ -288,7 +288,7 @@ def test_check_shows_people_the_ledger(phasescope, mine):
     assert "1 outcomes differ" in phasescope("check", mine).out
 
 
-def test_a_dry_run_of_check_is_the_bill(phasescope, mine, store):
+def test_a_dry_run_of_check_is_the_cost(phasescope, mine, store):
     said = phasescope("check", mine, "--dry-run", "--json")
     assert (said.json["rows"], Store(store).entries()) == (
         [{"study": "mine", "needed": 1, "missing": 1, "seconds": None, "recorded": {}}],
@@ -357,6 +357,6 @@ def test_new_writes_a_package_and_says_what_is_next(phasescope, tmp_path):
 
 def test_a_warning_is_one_line_on_standard_error(phasescope, monkeypatch):
     warned = lambda study: warnings.warn("broken plugin", stacklevel=1) or {}
-    monkeypatch.setattr("phasescope.cli.output.catalogues", warned)
+    monkeypatch.setattr("phasescope.cli.catalogue.catalogues", warned)
     said = phasescope("list", "--json")
     assert (said.json, said.err) == ({"studies": {}}, "warning: broken plugin\n")

@@ -17,13 +17,14 @@ from toys import same_bits
 
 from phasescope.engine.job import Job
 from phasescope.store import Store
-from phasescope.verbs.run import Lab, identity, obtain
+from phasescope.verbs.context import Context
+from phasescope.verbs.run import find_or_run, run_identity
 
 KILLS = 24
 
 
 def unbroken(seed: int):
-    return obtain(slow.study, Job(slow.wander, slow.study.spec, seed), Lab())[0]
+    return find_or_run(slow.study, Job(slow.wander, slow.study.spec, seed), Context()).dataset
 
 
 def checkpoints(store: Path) -> int:
@@ -117,6 +118,6 @@ def test_ctrl_c_leaves_a_run_that_can_be_listed(stopped):
 
 def test_ctrl_c_leaves_a_run_that_goes_on(stopped):
     job = Job(slow.wander, slow.study.spec.replace(steps=3_000_000))
-    with Store(stopped[0]).draft(identity(slow.study, job, Lab())) as draft:
+    with Store(stopped[0]).draft(run_identity(slow.study, job, Context())) as draft:
         left = draft.resume()
     assert 0 < left.position["local"] < 3_000_000

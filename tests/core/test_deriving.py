@@ -12,7 +12,7 @@ import toys
 import phasescope as ps
 from phasescope.errors import PlanError, RunDiverged
 from phasescope.store import Store
-from phasescope.verbs import run as running
+from phasescope.verbs import checkpoints
 
 study = dataclasses.replace(toys.study, name="deriving")
 
@@ -71,7 +71,7 @@ def test_its_neighbours_keep_their_digits():
 
 @pytest.mark.filterwarnings("ignore:deriving.picky")
 def test_a_block_from_which_nothing_can_be_derived_does_not_sink_the_sweep():
-    ds = sweep(picky, start=[1.0, 2.0, 20.0, 30.0], lanes=2)
+    ds = sweep(picky, start=[1.0, 2.0, 20.0, 30.0], block=2)
     assert ds.underived.values.tolist() == [False, False, True, True]
     assert np.isnan(ds.root).all("time").values.tolist() == [False, False, True, True]
     assert np.isfinite(ds.loss).all()
@@ -79,7 +79,7 @@ def test_a_block_from_which_nothing_can_be_derived_does_not_sink_the_sweep():
 
 @pytest.mark.filterwarnings("ignore:deriving.picky")
 def test_the_first_block_may_be_the_one_that_fails():
-    ds = sweep(picky, start=[20.0, 30.0, 1.0, 2.0], lanes=2)
+    ds = sweep(picky, start=[20.0, 30.0, 1.0, 2.0], block=2)
     assert np.isnan(ds.root).all("time").values.tolist() == [True, True, False, False]
 
 
@@ -157,8 +157,8 @@ def test_the_next_call_derives_again_without_running_again(store, monkeypatch):
         ps.run(study, arm)
     monkeypatch.delenv("MOOD")
     steps = []
-    execute = running.execute
-    monkeypatch.setattr(running, "execute", lambda *a: (steps.append(c.work) or c for c in execute(*a)))
+    execute = checkpoints.execute
+    monkeypatch.setattr(checkpoints, "execute", lambda *a: (steps.append(c.work) or c for c in execute(*a)))
     ds = ps.run(study, arm)
     assert sum(steps) == 0
     np.testing.assert_allclose(ds.root, 0.9**ds.time, rtol=1e-12)

@@ -11,7 +11,7 @@ import toys
 
 import phasescope as ps
 from phasescope import study as studies
-from phasescope.cli.output import catalogues
+from phasescope.cli.catalogue import catalogues
 from phasescope.discovery import GROUP, installed
 from phasescope.errors import StudyNotFound
 from phasescope.study import find

@@ -17,8 +17,9 @@ from phasescope.engine.job import Job
 from phasescope.errors import PlanError, SpecError
 from phasescope.plan.plan import canonical_spec, fields_read
 from phasescope.testing import check_study, fields_read_by
-from phasescope.verbs import run as running
-from phasescope.verbs.run import Lab, obtain
+from phasescope.verbs import checkpoints
+from phasescope.verbs.context import Context
+from phasescope.verbs.run import find_or_run, run_identity
 
 DESCENT = ("width", "start", "eta", "steps")
 
@@ -109,7 +110,7 @@ def test_a_field_that_the_arm_does_not_read_is_refused_in_a_request(request_):
     from phasescope.verbs.evidence import Evidence
 
     with pytest.raises(SpecError) as caught:
-        Evidence(study, Lab()).get(request_)
+        Evidence(study, Context()).get(request_)
     assert str(caught.value) == VAIN
 
 
@@ -133,7 +134,7 @@ def test_a_preset_may_hold_fields_for_other_arms():
 
 def test_presets_that_differ_in_unread_fields_are_one_run(store, monkeypatch):
     first = ps.run(study, "honest", preset="tiny")
-    monkeypatch.setattr(running, "execute", lambda *_: pytest.fail("it was executed again"))
+    monkeypatch.setattr(checkpoints, "execute", lambda *_: pytest.fail("it was executed again"))
     second = ps.run(study, "honest", preset="loud")
     assert first.attrs["id"] == second.attrs["id"]
     assert toys.same_bits(first, second)
@@ -155,7 +156,7 @@ def test_presets_that_differ_in_fields_read_are_two_runs(store):
 
 
 def test_identity_holds_the_fields_read_and_no_other():
-    known = running.identity(study, Job(honest, toys.Spec(noise=7.0)), Lab()).spec
+    known = run_identity(study, Job(honest, toys.Spec(noise=7.0)), Context()).spec
     assert known == {"width": 2, "start": 1.0, "eta": 0.1, "steps": 40}
 
 
@@ -166,7 +167,7 @@ def test_a_field_that_is_read_without_being_declared_changes_no_digit():
 
 
 def test_lanes_are_run_with_the_canonical_numbers_too():
-    lanes = lambda spec: obtain(study, Job(secretive, spec, columns={"eta": (0.1, 0.2)}), Lab(), 2)[0]
+    lanes = lambda spec: find_or_run(study, Job(secretive, spec, columns={"eta": (0.1, 0.2)}), Context(), 2).dataset
     assert toys.same_bits(lanes(PRESETS["tiny"]), lanes(PRESETS["far"]))
 
 

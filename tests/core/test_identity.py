@@ -19,7 +19,8 @@ from phasescope.identity import Unidentified, fingerprint
 from phasescope.identity.provenance import differences, precision_of, provenance
 from phasescope.store import Store
 from phasescope.study import find
-from phasescope.verbs.run import Lab, identity, obtain
+from phasescope.verbs.context import Context
+from phasescope.verbs.run import find_or_run, run_identity
 
 STUDY = '''
 import jax.numpy as jnp
@@ -393,13 +394,13 @@ def test_a_run_found_under_another_provenance_is_returned_and_says_so(store, mon
 
 def test_a_run_that_goes_on_elsewhere_says_so_and_its_manifest_keeps_both(store, monkeypatch):
     study = factory_study(toys.quadratic)
-    lab = Lab(Store(store), save_every=0.0)
-    lab.stop.set()  # as after Ctrl-C: it saves and stops
+    context = Context(Store(store), save_every=0.0)
+    context.stop.set()  # as after Ctrl-C: it saves and stops
     with pytest.raises(KeyboardInterrupt):
-        obtain(study, ps_job(toys.quadratic), lab)
+        find_or_run(study, ps_job(toys.quadratic), context)
     monkeypatch.setenv("XLA_FLAGS", "--xla_something=true")
     with pytest.warns(UserWarning, match=r"goes on from a state that was computed elsewhere, with XLA_FLAGS"):
-        obtain(study, ps_job(toys.quadratic), Lab(Store(store)))
+        find_or_run(study, ps_job(toys.quadratic), Context(Store(store)))
     [entry] = Store(store).entries()
     assert entry.manifest["XLA_FLAGS"] == "--xla_something=true"
     assert entry.manifest["resumed_from"]["XLA_FLAGS"] != "--xla_something=true"
@@ -407,12 +408,12 @@ def test_a_run_that_goes_on_elsewhere_says_so_and_its_manifest_keeps_both(store,
 
 def test_a_draft_that_stands_nowhere_is_an_error_that_says_what_to_do(store):
     study = factory_study(toys.quadratic)
-    lab = Lab(Store(store))
-    with Store(store).draft(identity(study, ps_job(toys.quadratic), lab)) as draft:
+    context = Context(Store(store))
+    with Store(store).draft(run_identity(study, ps_job(toys.quadratic), context)) as draft:
         draft.resume()
         draft.save({"stage": "first", "elsewhere": 1}, [np.zeros(2)], {})
     with pytest.raises(StoreError, match="Remove the folder to begin anew"):
-        obtain(study, ps_job(toys.quadratic), lab)
+        find_or_run(study, ps_job(toys.quadratic), context)
 
 
 def test_the_manifest_names_the_numbers_that_were_computed_with(store):
@@ -422,7 +423,7 @@ def test_the_manifest_names_the_numbers_that_were_computed_with(store):
         return ps.Plan(lambda key: jnp.ones(2, jnp.float32), (stage,), lambda w: toys.Seen(w.sum(), w))
 
     for arm, kind in ((single, "float32"), (toys.quadratic, "float64")):
-        _, id = obtain(factory_study(arm), ps_job(arm), Lab(Store(store)))
+        _, id = find_or_run(factory_study(arm), ps_job(arm), Context(Store(store)))
         entry = next(e for e in Store(store).entries() if e.id == id)
         assert entry.manifest["precision"] == kind
         assert entry.manifest["engine"] == "compiled loop"

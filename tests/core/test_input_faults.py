@@ -48,10 +48,10 @@ questions = {
     "horizon=[2, None]": lambda: ps.sweep("regular_language", "log_flow", preset="tiny", horizon=[2, None], store=False),
     "lam=10**400": lambda: run(lam=10**400),
     "lam=[2, 10**400]": lambda: sweep(lam=[2, 10**400]),
-    "lanes=-1": lambda: sweep(lam=[2, 3], lanes=-1),
-    "lanes=0": lambda: sweep(lam=[2, 3], lanes=0),
-    "lanes=2.5": lambda: sweep(lam=[2, 3], lanes=2.5),
-    "a task": lambda: __import__("phasescope.verbs.sweep").sweeping.Task(
+    "block=-1": lambda: sweep(lam=[2, 3], block=-1),
+    "block=0": lambda: sweep(lam=[2, 3], block=0),
+    "block=2.5": lambda: sweep(lam=[2, 3], block=2.5),
+    "a task": lambda: __import__("phasescope.verbs.sweep_layout", fromlist=["Task"]).Task(
         "regular_language", "symmetric", "tiny", (), 0, (("lam", (2.0, nan, 3.0)),), None, 3
     ).job(ps.find("regular_language"), ps.find("regular_language").arm("symmetric")),
 }
@@ -77,7 +77,7 @@ SEEDS = (
     "SpecError: regular_language: seeds are one or more different numbers from 0 to 4294967295, all of them whole, got "
 )
 TIMES = "SpecError: regular_language: `at` is a list of times, such as at=[1, 10], got at="
-LANES = "SpecError: regular_language: a block has one or more lanes, got lanes="
+BLOCK = "SpecError: regular_language: a block has one or more lanes, got block="
 
 
 @pytest.mark.parametrize(
@@ -109,9 +109,9 @@ LANES = "SpecError: regular_language: a block has one or more lanes, got lanes="
         ("horizon=[2, None]", "SpecError: regular_language: an axis of horizon is made of numbers, got (2, None)"),
         ("lam=10**400", "SpecError: regular_language: lam is too large for a number of 64 bits: it has 401 digits."),
         ("lam=[2, 10**400]", "SpecError: regular_language: lam is too large for a number of 64 bits"),
-        ("lanes=-1", LANES + "-1."),
-        ("lanes=0", LANES + "0."),
-        ("lanes=2.5", LANES + "2.5."),
+        ("block=-1", BLOCK + "-1."),
+        ("block=0", BLOCK + "0."),
+        ("block=2.5", BLOCK + "2.5."),
     ],
 )
 def test_a_wrong_question_is_answered_in_one_sentence(question, answer, answers):

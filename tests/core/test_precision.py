@@ -29,8 +29,9 @@ from phasescope.engine.precision import exact_numbers
 from phasescope.engine.programs import advance_stage_jit, begin_run_jit, enter_stage_jit
 from phasescope.errors import RunDiverged
 from phasescope.store import Store
-from phasescope.verbs.run import Lab, obtain
-from phasescope.verbs.sweep import default_width
+from phasescope.verbs.context import Context
+from phasescope.verbs.run import find_or_run
+from phasescope.verbs.sweep_layout import default_width
 
 # What a user may have set, as the environment and as JAX spell it.
 STRICT = {
@@ -156,10 +157,10 @@ def test_a_run_resumed_under_another_setting_ends_as_an_unbroken_one(first, stor
     monkeypatch.setattr(schedule, "TARGET_SECONDS", 0.0)
     job = Job(toys.sampled, toys.Spec())
     with jax.threefry_partitionable(first), pytest.raises(KeyboardInterrupt):
-        obtain(toys.study, job, Lab(Store(store), StopsAt(4)))
+        find_or_run(toys.study, job, Context(Store(store), StopsAt(4)))
     with jax.threefry_partitionable(not first):
-        ds = obtain(toys.study, job, Lab(Store(store)))[0]
-    assert toys.same_bits(ds, obtain(toys.study, job, Lab())[0])
+        ds = find_or_run(toys.study, job, Context(Store(store))).dataset
+    assert toys.same_bits(ds, find_or_run(toys.study, job, Context()).dataset)
 
 
 # --- and the run does not change the session ------------------------------------------------------------------------
@@ -183,7 +184,7 @@ def test_a_session_keeps_its_settings_during_and_after_a_run():
 
     with all_of(SETTINGS.values()):
         before = session()
-        obtain(toys.study, Job(toys.sampled, toys.Spec()), Lab(meter=meter))
+        find_or_run(toys.study, Job(toys.sampled, toys.Spec()), Context(meter=meter))
         assert {before, *seen} == {before}
         assert session() == before
 

@@ -14,10 +14,11 @@ import xarray as xr
 
 import phasescope as ps
 from phasescope import report
+from phasescope.claims.claim import RegimeName
 from phasescope.ledger.ledger import Ledger, Row
 from phasescope.ledger.markup import safe_name, tag
 from phasescope.report.thumbnails import plot
-from phasescope.verbs.run import Lab
+from phasescope.verbs.context import Context
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>$\\href{javascript:alert(1)}{x}$\x1b[31m\u202e"
 FAILS, HOLDS = ps.Outcome.FAILS, ps.Outcome.HOLDS
@@ -26,7 +27,8 @@ FAILS, HOLDS = ps.Outcome.FAILS, ps.Outcome.HOLDS
 def row(claim="grows", outcome="holds", expected="holds", regime="published", study="toy", **changes) -> Row:
     usual = {"cites": "Theorem 1", "statement": "It grows.", "because": "", "where": "time=3", "value": 0.1}
     usual |= {"measured": "step 0.1", "required": "step > 0", "runs": (), "reduced": False, "seconds": 0.01}
-    return Row(study=study, claim=claim, regime=regime, outcome=outcome, expected=expected, **(usual | changes))
+    usual |= {"regime": RegimeName(regime), "outcome": ps.Outcome(outcome), "expected": ps.Outcome(expected)}
+    return Row(study=study, claim=claim, **(usual | changes))
 
 
 MIXED = Ledger(
@@ -127,7 +129,7 @@ class Elements(html.parser.HTMLParser):
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     return report.write_report(
-        [study(), hostile_study()], Lab(), tmp_path_factory.mktemp("report"), formats=("png", "svg")
+        [study(), hostile_study()], Context(), tmp_path_factory.mktemp("report"), formats=("png", "svg")
     )
 
 
@@ -264,7 +266,7 @@ def test_json_is_the_ledger_and_nothing_else(written):
 
 def test_json_stays_json_when_a_number_is_not_finite(tmp_path):
     odd = ps.claim("Theorem 3", ps.tables(curves))(lambda ds: ps.Verdict(HOLDS, "", "", value=float("nan")))
-    made = report.write_report([study(claims=(odd,), figures=())], Lab(), tmp_path)
+    made = report.write_report([study(claims=(odd,), figures=())], Context(), tmp_path)
     refuse = lambda constant: pytest.fail(constant)
     assert json.loads(made.json.read_text(), parse_constant=refuse)["rows"][0]["value"] == "nan"
 
@@ -288,14 +290,14 @@ def test_evidence_that_fails_is_asked_for_once(tmp_path):
 
     claim = ps.claim("Theorem 4", ps.tables(failing))(lambda ds: None)
     figure = ps.figure("Figure 4", ps.tables(failing))(lambda ds, axes: None)
-    report.write_report([study(claims=(claim,), figures=(figure,))], Lab(), tmp_path)
+    report.write_report([study(claims=(claim,), figures=(figure,))], Context(), tmp_path)
     assert len(asked) == 1
 
 
 @pytest.mark.parametrize("format", ["png", "pdf", "svg"])
 def test_the_same_figure_has_the_same_bytes(format, tmp_path):
     one, two = (
-        report.draw_figures([study()], Lab(), tmp_path / name, ["learning_curve"], (format,))[0].read_bytes()
+        report.draw_figures([study()], Context(), tmp_path / name, ["learning_curve"], (format,))[0].read_bytes()
         for name in "ab"
     )
     assert one == two
@@ -305,18 +307,18 @@ def test_the_same_figure_has_the_same_bytes(format, tmp_path):
 
 def test_draw_warns_of_a_broken_figure_by_name_and_draws_the_rest(tmp_path):
     with pytest.warns(UserWarning, match="wrong_name|no_evidence"):
-        paths = report.draw_figures([study()], Lab(), tmp_path)
+        paths = report.draw_figures([study()], Context(), tmp_path)
     assert [p.name for p in paths] == ["toy-learning_curve.png"]
 
 
 def test_an_unknown_figure_is_answered_with_the_nearest_name(tmp_path):
     with pytest.raises(ps.errors.StudyNotFound, match='Did you mean "learning_curve"'):
-        report.draw_figures([study()], Lab(), tmp_path, ["learning_curves"])
+        report.draw_figures([study()], Context(), tmp_path, ["learning_curves"])
 
 
 def test_an_unknown_format_is_refused(tmp_path):
     with pytest.raises(ps.errors.SpecError, match="gif"):
-        report.draw_figures([study()], Lab(), tmp_path, formats=("gif",))
+        report.draw_figures([study()], Context(), tmp_path, formats=("gif",))
 
 
 def test_a_place_on_a_logarithmic_axis_is_marked_where_the_curve_has_it():

@@ -17,8 +17,9 @@ from phasescope.engine import loop as engine
 from phasescope.engine.job import Job
 from phasescope.errors import PlanError, RunDiverged, SpecError, StudyNotFound
 from phasescope.store import Draft, Store
-from phasescope.verbs import run as running
-from phasescope.verbs.run import Lab, obtain
+from phasescope.verbs import checkpoints
+from phasescope.verbs.context import Context
+from phasescope.verbs.run import find_or_run
 
 HALF_GOOD = toys.Spec(goal=0.4)
 
@@ -39,7 +40,7 @@ def no_execution(monkeypatch):
     """From the moment this is called, nothing can be executed."""
 
     def forbid():
-        monkeypatch.setattr(running, "execute", lambda *_: pytest.fail("it was executed again"))
+        monkeypatch.setattr(checkpoints, "execute", lambda *_: pytest.fail("it was executed again"))
 
     return forbid
 
@@ -124,9 +125,9 @@ class Interrupted:
 def resumed(job, store, chance) -> tuple:
     """The dataset of a run that is interrupted again and again, and how often it was."""
     for times in range(100):
-        lab = Lab(Store(store), Interrupted(chance.randint(2, 5)), save_every=chance.choice([0.0, 1e9]))
+        context = Context(Store(store), Interrupted(chance.randint(2, 5)), save_every=chance.choice([0.0, 1e9]))
         with contextlib.suppress(KeyboardInterrupt):
-            return obtain(toys.study, job, lab)[0], times
+            return find_or_run(toys.study, job, context).dataset, times
     raise AssertionError("the run never ends")
 
 
@@ -134,12 +135,12 @@ def resumed(job, store, chance) -> tuple:
 def test_an_interrupted_run_ends_as_an_unbroken_one(arm, store, small_pieces):
     job = Job(arm, HALF_GOOD)
     ds, times = resumed(job, store, random.Random(arm.__name__))
-    assert (toys.same_bits(ds, obtain(toys.study, job, Lab())[0]), times > 1) == (True, True)
+    assert (toys.same_bits(ds, find_or_run(toys.study, job, Context()).dataset), times > 1) == (True, True)
 
 
 def test_an_interrupted_run_is_listed_with_its_position(store, small_pieces):
     with pytest.raises(KeyboardInterrupt):
-        obtain(toys.study, Job(toys.walk, toys.Spec()), Lab(Store(store), Interrupted(4)))
+        find_or_run(toys.study, Job(toys.walk, toys.Spec()), Context(Store(store), Interrupted(4)))
     [left] = Store(store).unfinished()
     assert (left.identity.arm, left.position["local"] > 0) == ("walk", True)
 
@@ -162,21 +163,21 @@ def interrupt_on_call(monkeypatch, owner, name, number, before):
 
 @pytest.mark.parametrize(
     ("owner", "name", "before"),
-    [(running, "part_of", True), (running, "part_of", False), (Draft, "save", True), (Draft, "save", False)],
+    [(checkpoints, "part_of", True), (checkpoints, "part_of", False), (Draft, "save", True), (Draft, "save", False)],
     ids=["before the records", "after the records", "before a save", "after a save"],
 )
 def test_no_moment_is_too_bad_for_an_interrupt(owner, name, before, store, small_pieces, monkeypatch):
     job = Job(toys.sampled, toys.Spec())
-    whole = obtain(toys.study, job, Lab())[0]
+    whole = find_or_run(toys.study, job, Context()).dataset
     with monkeypatch.context() as patch:
         interrupt_on_call(patch, owner, name, 5, before)
         with pytest.raises(KeyboardInterrupt):
-            obtain(toys.study, job, Lab(Store(store), save_every=0.0))
-    assert toys.same_bits(obtain(toys.study, job, Lab(Store(store)))[0], whole)
+            find_or_run(toys.study, job, Context(Store(store), save_every=0.0))
+    assert toys.same_bits(find_or_run(toys.study, job, Context(Store(store))).dataset, whole)
 
 
 def test_a_finished_run_leaves_no_draft(store):
-    obtain(toys.study, Job(toys.walk, toys.Spec()), Lab(Store(store), save_every=0.0))
+    find_or_run(toys.study, Job(toys.walk, toys.Spec()), Context(Store(store), save_every=0.0))
     assert Store(store).unfinished() == []
 
 
@@ -214,19 +215,21 @@ def test_divergence_is_an_error_without_a_store_too():
 
 @pytest.mark.parametrize("pieces", [1, 2, 3, 7])
 def test_the_records_of_a_diverged_run_do_not_depend_on_how_it_was_cut(pieces, monkeypatch):
-    whole = obtain(toys.study, Job(toys.squaring, toys.Spec(**ELEVEN)), Lab(), throw=False)[0]
+    whole = find_or_run(toys.study, Job(toys.squaring, toys.Spec(**ELEVEN)), Context(), throw=False).dataset
     monkeypatch.setattr(engine, "budgets", {})
     monkeypatch.setattr(schedule, "FIRST_BUDGET", pieces)
     monkeypatch.setattr(schedule, "TARGET_SECONDS", 0.0)
-    assert toys.same_bits(obtain(toys.study, Job(toys.squaring, toys.Spec(**ELEVEN)), Lab(), throw=False)[0], whole)
+    assert toys.same_bits(
+        find_or_run(toys.study, Job(toys.squaring, toys.Spec(**ELEVEN)), Context(), throw=False).dataset, whole
+    )
 
 
 def test_the_exact_step_is_found_after_a_resume(store, small_pieces):
     job = Job(toys.squaring, toys.Spec(**ELEVEN))
     with pytest.raises(KeyboardInterrupt):
-        obtain(toys.study, job, Lab(Store(store), Interrupted(7), save_every=0.0))
+        find_or_run(toys.study, job, Context(Store(store), Interrupted(7), save_every=0.0))
     with pytest.raises(RunDiverged, match="step 11 "):
-        obtain(toys.study, job, Lab(Store(store)))
+        find_or_run(toys.study, job, Context(Store(store)))
 
 
 def test_the_exact_step_is_found_in_a_later_stage_with_a_time_of_its_own():

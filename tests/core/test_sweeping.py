@@ -14,9 +14,10 @@ import toys
 import phasescope as ps
 from phasescope.errors import PlanError, SpecError
 from phasescope.store import Store
-from phasescope.verbs import run as running
-from phasescope.verbs.run import Lab
-from phasescope.verbs.sweep import bill, lay_out, sweep_in
+from phasescope.verbs import checkpoints
+from phasescope.verbs.context import Context
+from phasescope.verbs.sweep import layout_cost, run_layout
+from phasescope.verbs.sweep_layout import lay_out
 
 
 def sweep(arm, **fields):
@@ -55,9 +56,9 @@ def test_at_one_width_a_lane_does_not_know_its_neighbours(arm):
     etas, starts = [0.02, 0.3, 0.1, 0.05], [0.5, 2.0, 1.0, 3.0]
     field = {"start": starts} if arm is toys.cubic_flow else {"eta": etas}
     [(name, numbers)] = field.items()
-    alone = sweep(arm, **{name: numbers[2:3]}, lanes=4).sel({name: numbers[2]})
-    many = sweep(arm, **{name: numbers}, lanes=4).sel({name: numbers[2]})
-    permuted = sweep(arm, **{name: numbers[::-1]}, lanes=4).sel({name: numbers[2]})
+    alone = sweep(arm, **{name: numbers[2:3]}, block=4).sel({name: numbers[2]})
+    many = sweep(arm, **{name: numbers}, block=4).sel({name: numbers[2]})
+    permuted = sweep(arm, **{name: numbers[::-1]}, block=4).sel({name: numbers[2]})
     assert values(alone) == values(many) == values(permuted)
 
 
@@ -88,8 +89,8 @@ def test_a_block_wide_operation_gives_what_lane_by_lane_gives():
 
 
 def test_nan_in_one_lane_leaves_the_neighbours_untouched():
-    ill = sweep(toys.squaring, start=[0.5, 2.0, 0.9], lanes=4).sel(start=[0.5, 0.9])
-    well = sweep(toys.squaring, start=[0.5, 0.7, 0.9], lanes=4).sel(start=[0.5, 0.9])
+    ill = sweep(toys.squaring, start=[0.5, 2.0, 0.9], block=4).sel(start=[0.5, 0.9])
+    well = sweep(toys.squaring, start=[0.5, 0.7, 0.9], block=4).sel(start=[0.5, 0.9])
     assert values(ill) == values(well)
 
 
@@ -99,7 +100,7 @@ def test_the_lane_that_left_the_finite_numbers_is_marked():
 
 
 def test_a_block_that_diverges_as_a_whole_does_not_hide_the_others():
-    ds = sweep(toys.squaring, start=[0.5, 0.9, 2.0, 4.0], lanes=2)
+    ds = sweep(toys.squaring, start=[0.5, 0.9, 2.0, 4.0], block=2)
     assert np.isfinite(ds.loss.isel(time=-1)).values.tolist() == [True, True, False, False]
 
 
@@ -147,7 +148,7 @@ def test_a_smaller_shape_has_nan_beyond_its_size(product):
 
 
 def test_lanes_that_do_not_fill_a_block_are_padded_and_cut():
-    ds = sweep(toys.quadratic, eta=[0.1, 0.2, 0.3, 0.4, 0.5], lanes=2)
+    ds = sweep(toys.quadratic, eta=[0.1, 0.2, 0.3, 0.4, 0.5], block=2)
     np.testing.assert_allclose(ds.loss.isel(time=1), (1 - ds.eta) ** 2)
 
 
@@ -160,15 +161,15 @@ def test_a_sweep_over_nothing_is_the_single_run():
 
 
 def test_seeds_get_blocks_of_their_own_where_floats_fill_one():
-    ds = sweep(toys.walk, eta=[0.1, 0.2, 0.3, 0.4], seeds=2, lanes=4)
+    ds = sweep(toys.walk, eta=[0.1, 0.2, 0.3, 0.4], seeds=2, block=4)
     assert (ds.loss.dims[:2], values(ds.sel(seed=1))) == (
         ("seed", "eta"),
-        values(sweep(toys.walk, eta=[0.1, 0.2, 0.3, 0.4], seeds=[1], lanes=4)),
+        values(sweep(toys.walk, eta=[0.1, 0.2, 0.3, 0.4], seeds=[1], block=4)),
     )
 
 
 def test_blocks_that_end_at_different_times_are_aligned():
-    ds = sweep(toys.until_small, eta=[0.05, 0.1, 0.2, 0.3], lanes=2)
+    ds = sweep(toys.until_small, eta=[0.05, 0.1, 0.2, 0.3], block=2)
     assert ds.loss.notnull().sum("time").values.tolist() == [7, 7, 3, 3]
 
 
@@ -231,13 +232,13 @@ def test_a_float_that_moves_the_record_times_cannot_be_a_lane():
 @pytest.fixture
 def executed(monkeypatch):
     """The widths of all jobs that are really carried out."""
-    done, execute = [], running.execute
+    done, execute = [], checkpoints.execute
 
     def noted(job, start=None):
         done.append(job.spec.width)
         return execute(job, start)
 
-    monkeypatch.setattr(running, "execute", noted)
+    monkeypatch.setattr(checkpoints, "execute", noted)
     return done
 
 
@@ -254,25 +255,25 @@ def test_a_sweep_put_together_from_the_store_equals_a_fresh_one(store):
     assert toys.same_bits(again, sweep(toys.quadratic, width=[1, 2, 3], eta=[0.1, 0.2]))
 
 
-def test_the_bill_counts_runs_programs_and_what_is_missing(store):
+def test_the_cost_counts_runs_programs_and_what_is_missing(store):
     ps.sweep(toys.study, toys.quadratic, width=1, eta=[0.1, 0.2, 0.3])
-    layout = lay_out(toys.study, toys.quadratic, None, 1, None, None, {"width": [1, 2], "eta": [0.1, 0.2, 0.3]})
-    assert bill(toys.study, toys.quadratic, layout, Lab(Store(store))) == {
+    layout = lay_out(toys.study, toys.quadratic, {"width": [1, 2], "eta": [0.1, 0.2, 0.3]})
+    assert layout_cost(layout, Context(Store(store))) == {
         "axes": {"width": 2, "eta": 3}, "runs": 6, "programs": 2, "blocks": 2, "width": 4, "stored": 1, "missing": 1,
     }  # fmt: skip
 
 
 def test_tasks_are_plain_values_that_can_travel():
-    layout = lay_out(toys.study, toys.walk, "tiny", 3, [1, 2], None, {"width": [1, 2], "eta": [0.1, 0.2]})
+    layout = lay_out(toys.study, toys.walk, {"width": [1, 2], "eta": [0.1, 0.2]}, preset="tiny", seeds=3, at=[1, 2])
     assert pickle.loads(pickle.dumps(layout.tasks)) == layout.tasks
 
 
-def test_a_stopped_lab_saves_and_stops(store):
-    lab = Lab(Store(store))
-    lab.stop.set()
-    layout = lay_out(toys.study, toys.walk, None, 1, None, None, {"eta": [0.1, 0.2]})
+def test_a_stopped_context_saves_and_stops(store):
+    context = Context(Store(store))
+    context.stop.set()
+    layout = lay_out(toys.study, toys.walk, {"eta": [0.1, 0.2]})
     with pytest.raises(KeyboardInterrupt):
-        sweep_in(toys.study, toys.walk, layout, lab)
+        run_layout(layout, context)
     assert [u.position["stage"] for u in Store(store).unfinished()] == [0]
 
 
@@ -313,5 +314,5 @@ def test_sizes_that_are_numbers_to_an_arm_are_lanes_of_one_block():
     alone = [ps.run(toys.study, "quadratic", width=n, steps=4, store=False, progress=False).loss for n in sizes]
     np.testing.assert_allclose(ds.loss.transpose("width", "time"), np.stack(alone), rtol=1e-14)
     assert ds.width.values.tolist() == sizes
-    layout = lay_out(toys.study, toys.any_size, None, 1, None, None, {"width": sizes})
+    layout = lay_out(toys.study, toys.any_size, {"width": sizes})
     assert len(layout.tasks) == 1

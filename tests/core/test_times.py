@@ -71,7 +71,7 @@ def test_a_record_is_found_under_the_time_that_was_typed():
 
 
 def test_a_sweep_has_the_times_asked_for():
-    ds = ps.sweep(toys.study, tenths, store=False, start=[1.0, 2.0, 3.0], width=[1, 2], at=[0.3, 0.7], lanes=2)
+    ds = ps.sweep(toys.study, tenths, store=False, start=[1.0, 2.0, 3.0], width=[1, 2], at=[0.3, 0.7], block=2)
     assert ds.time.values.tolist() == [0.3, 0.7]
 
 
@@ -169,7 +169,7 @@ def test_a_run_that_left_its_stage_early_has_not_reached_its_planned_end():
 
 
 def test_a_sweep_keeps_the_planned_end_that_its_runs_share():
-    ds = ps.sweep(toys.study, tenths, store=False, start=[1.0, 2.0, 3.0], width=[1, 2], lanes=2)
+    ds = ps.sweep(toys.study, tenths, store=False, start=[1.0, 2.0, 3.0], width=[1, 2], block=2)
     assert ds.attrs["planned_end"] == pytest.approx(4.0, rel=1e-12)
     assert ps.reached(ds).outcome == ps.Outcome.HOLDS
 

@@ -10,7 +10,7 @@ from phasescope.errors import SpecError
 from phasescope.plan.plan import fields_read
 from phasescope.study import find
 from phasescope.testing.fields import fields_given, fields_read_anywhere, requests
-from phasescope.verbs.run import check_read
+from phasescope.verbs.validate import check_read
 
 HERE = Path(__file__).parent
 STUDIES = sorted(name for name, point in installed().items() if is_built_in(point))

@@ -7,6 +7,7 @@ statement in ours, and its body the finite-size check.
 from __future__ import annotations
 
 import dataclasses
+import enum
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -15,14 +16,20 @@ from ..analysis.verdict import Outcome, Verdict
 from ..errors import PlanError
 from .requests import Request
 
-REGIMES = ("published", "theory", "beyond")
+
+class RegimeName(enum.StrEnum):
+    """Where a claim may be tested."""
+
+    PUBLISHED = "published"
+    THEORY = "theory"
+    BEYOND = "beyond"
 
 
 @dataclasses.dataclass(frozen=True)
 class Regime:
     """Where a claim is tested, on what evidence, and the outcome established there."""
 
-    name: str
+    name: RegimeName
     evidence: tuple[Request, ...]
     expect: Outcome = Outcome.HOLDS
     because: str = ""
@@ -30,17 +37,17 @@ class Regime:
 
 def published(*evidence: Request, expect: Outcome = Outcome.HOLDS, because: str = "") -> Regime:
     """The paper's own experiment."""
-    return Regime("published", evidence, expect, because)
+    return Regime(RegimeName.PUBLISHED, evidence, expect, because)
 
 
 def theory(*evidence: Request, expect: Outcome = Outcome.HOLDS, because: str = "") -> Regime:
     """The theorem's assumptions met, at sizes that the paper did not run."""
-    return Regime("theory", evidence, expect, because)
+    return Regime(RegimeName.THEORY, evidence, expect, because)
 
 
 def beyond(*evidence: Request, expect: Outcome = Outcome.HOLDS, because: str = "") -> Regime:
     """An assumption relaxed on purpose."""
-    return Regime("beyond", evidence, expect, because)
+    return Regime(RegimeName.BEYOND, evidence, expect, because)
 
 
 @dataclasses.dataclass(frozen=True)

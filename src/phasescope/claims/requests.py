@@ -1,5 +1,5 @@
-"""Requests for evidence: hashable, so that ten claims that ask for one run share it, and so that the bill can be read
-before it is paid."""
+"""Requests for evidence: hashable, so that ten claims that ask for one run share it, and so that the cost is known
+before anything runs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Sweeps:
     axes: tuple[tuple[str, tuple[Any, ...]], ...]
     seeds: int
     at: tuple[float, ...] | None
-    lanes: int | None = None
+    block: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,16 +75,17 @@ def sweeps(
     preset: str | None = None,
     seeds: int = 1,
     at: Iterable[float] | None = None,
-    lanes: int | None = None,
+    block: int | None = None,
     **fields: Any,
 ) -> Sweeps:
     """Ask for a sweep: fields given as lists are its axes, the others are changed for all: `sweeps(gd, eta=[.1, .2])`.
 
-    `lanes` is the width of a block: with as many floats as lanes, a block shares one seed and its random numbers.
+    `block` is the number of lanes in a block: with as many floats as that, a block shares one seed and its random
+    numbers.
     """
     axes = tuple((k, tuple(v)) for k, v in fields.items() if _is_axis(v))
     changes = tuple(sorted((k, v) for k, v in fields.items() if not _is_axis(v)))
-    return Sweeps(arm, preset, changes, axes, seeds, None if at is None else tuple(at), lanes)
+    return Sweeps(arm, preset, changes, axes, seeds, None if at is None else tuple(at), block)
 
 
 def tables(function: Callable[..., Any], **arguments: Any) -> Tables:

@@ -1,25 +1,29 @@
-"""The command line: thin verbs over the Python ones. Strings are resolved here, once; heavy imports wait for a verb."""
+"""The command line: each command calls the Python verb of its name. Heavy imports wait for a command."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..errors import MissingExtra, PhasescopeError, SpecError
 from .names import check_ids, check_names
 
+if TYPE_CHECKING:
+    from ..study import Study
+
 app = typer.Typer(
-    help="A laboratory for the training dynamics of transformers.\n\n"
-    "Example: phasescope check regular_language",
-    no_args_is_help=True, add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False,
-)  # fmt: skip
+    help="A laboratory for the training dynamics of transformers.\n\nExample: phasescope check regular_language",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
 
 INTERRUPTED = 130
 StudyName = Annotated[str, typer.Argument(metavar="STUDY", help="An installed study, or a file such as ./mine.py.")]
@@ -44,10 +48,11 @@ def list_(study: Annotated[str | None, typer.Argument(metavar="[STUDY]")] = None
 
     Example: phasescope list regular_language
     """
-    from .output import catalogues, show
+    from .catalogue import catalogues
+    from .output import emit, show_catalogues
 
     found = catalogues(study)
-    _print_json({"studies": found}) if as_json else show(found, in_full=study is not None)
+    emit({"studies": found}, as_json, show_catalogues, found, in_full=study is not None)
 
 
 @app.command()
@@ -66,21 +71,21 @@ def run(
     Example: phasescope run regular_language symmetric lam=10 steps=10000 --at 600,1000
     """
     check_names(study, arm, preset, fields or [])
+    from .. import find
+    from .. import run as run_arm
     from ..spec import parse
-    from ..verbs.run import job_for, lab, obtain
     from .arguments import axis
-    from .output import show_run
+    from .output import emit, show_run
 
-    chosen = _study(study)
-    job = job_for(
-        chosen, arm, preset, seed, axis(at, "--at") if at else None, parse(chosen.specify(preset), fields or [])
-    )
-    ds, id = obtain(chosen, job, lab(store, None))
+    chosen = find(study)
+    numbers: dict[str, Any] = parse(chosen.specify(preset), fields or [])
+    times = axis(at, "--at") if at else None
+    ds = run_arm(chosen, arm, preset=preset, seed=seed, at=times, store=store, **numbers)
     final = ds.isel(time=-1)
     scalars = {k: float(v) for k, v in final.data_vars.items() if v.ndim == 0}
-    kept = {name: ds.attrs[name] for name in ("folder", "status")}
-    summary = {"id": id, **kept, "time": float(final.time), "final": scalars}
-    _print_json(summary) if as_json else show_run(summary, ds)
+    kept = {name: ds.attrs.get(name, "") for name in ("id", "folder", "status")}
+    summary = {**kept, "time": float(final.time), "final": scalars}
+    emit(summary, as_json, show_run, summary, ds)
 
 
 @app.command()
@@ -91,7 +96,7 @@ def sweep(
     preset: Preset = None,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds 0, 1, ...: a further axis.")] = 1,
     at: At = None,
-    width: Annotated[
+    block: Annotated[
         int | None, typer.Option(min=1, help="Lanes in a block (fixed, padded; part of the identity).")
     ] = None,
     cluster: Annotated[
@@ -106,24 +111,26 @@ def sweep(
     Example: phasescope sweep regular_language symmetric lam=2:200:64:log max_length=6,12 --dry-run
     """
     check_names(study, arm, preset, fields or [])
-    from ..verbs.run import lab
-    from ..verbs.sweep import bill, lay_out, sweep_in
+    from .. import find
+    from .. import sweep as sweep_arm
+    from ..verbs.sweep import sweep_cost
     from .arguments import axes, axis
-    from .output import show_bill, show_sweep
+    from .output import emit, show_sweep, show_sweep_cost
 
-    chosen = _study(study)
-    place = lab(store, None)
+    chosen = find(study)
     values = axes(chosen.specify(preset), fields or [])
-    layout = lay_out(chosen, chosen.arm(arm), preset, seeds, axis(at, "--at") if at else None, width, values)
-    costs = bill(chosen, chosen.arm(arm), layout, place)
+    times = axis(at, "--at") if at else None
+    asked: dict[str, Any] = {"preset": preset, "seeds": seeds, "at": times, "block": block, "store": store}
+    cost = sweep_cost(chosen, arm, **asked, **values)
     if dry_run:
-        _print_json(costs) if as_json else show_bill(costs)
+        emit(cost, as_json, show_sweep_cost, cost)
         return
     with _executor(cluster) as executor:
-        ds, ids = sweep_in(chosen, chosen.arm(arm), layout, place, executor)
+        ds = sweep_arm(chosen, arm, executor=executor, **asked, **values)
     lost = int((ds["diverged_at"].notnull()).sum())
-    summary = {**costs, "ids": ids, "dims": {str(k): v for k, v in ds.sizes.items()}, "diverged": lost}
-    _print_json(summary) if as_json else show_sweep(summary, ds)
+    dims = {str(k): v for k, v in ds.sizes.items()}
+    summary = {**cost, "ids": ds.attrs["ids"], "dims": dims, "diverged": lost}
+    emit(summary, as_json, show_sweep, summary)
 
 
 @app.command()
@@ -133,7 +140,7 @@ def check(
     regime: Annotated[str | None, typer.Option(help="Only this regime: published, theory or beyond.")] = None,
     full: Full = False,
     recompute: Annotated[bool, typer.Option("--recompute", help="Run again what is recorded: for a GPU.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the bill (runs missing) and stop.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run, and stop.")] = False,
     store: StoreDir = None,
     as_json: Json = False,
 ) -> None:
@@ -142,17 +149,18 @@ def check(
     Example: phasescope check regular_language --claim 4.4-window
     """
     check_ids(studies or [], claim=claim)
-    from ..verbs.check import check_in
-    from ..verbs.run import lab
-    from .output import check_bill, show_check_bill, show_ledger
+    from .. import check as check_studies
+    from ..verbs.check_cost import check_cost
+    from .output import emit, show_check_cost, show_ledger
 
-    chosen, place = _studies(studies), lab(store, None)
+    chosen = _studies(studies)
+    asked: dict[str, Any] = {"claim": claim, "regime": regime, "full": full, "recompute": recompute, "store": store}
     if dry_run:
-        costs = check_bill(chosen, place, claim, regime, full, recompute)
-        _print_json({"rows": costs}) if as_json else show_check_bill(costs)
+        cost = check_cost(*chosen, **asked)
+        emit({"rows": cost}, as_json, show_check_cost, cost)
         return
-    ledger = check_in(chosen, place, claim, regime, full, recompute)
-    _print_json(ledger.to_json()) if as_json else show_ledger(ledger)
+    ledger = check_studies(*chosen, **asked)
+    emit(ledger.to_json(), as_json, show_ledger, ledger)
     if ledger.surprises:
         raise typer.Exit(1)
 
@@ -172,15 +180,15 @@ def draw(
     Example: phasescope draw regular_language --figure figure_2 --format pdf
     """
     check_ids(studies or [], figure=figure)
-    from ..report import draw_figures
-    from ..verbs.run import lab
+    from .. import draw as draw_studies
+    from .output import emit
 
     formats = tuple(format.split(","))
     for f in formats:
         if f not in ("png", "pdf", "svg"):
             raise SpecError(f"--format is png, pdf or svg, got {f}.")
-    paths = draw_figures(_studies(studies), lab(store, None), out, None if figure is None else [figure], formats, full)
-    _print_json({"files": [str(p) for p in paths]}) if as_json else print(*paths, sep="\n")
+    paths = draw_studies(*_studies(studies), figure=figure, out=out, format=formats, full=full, store=store)
+    emit({"files": [str(p) for p in paths]}, as_json, print, *paths, sep="\n")
 
 
 @app.command()
@@ -196,10 +204,10 @@ def report(
     """
     check_ids(studies or [])
     from ..report import write_report
-    from ..verbs.run import lab
+    from ..verbs.context import default_context
     from .output import show_report
 
-    made = write_report(_studies(studies), lab(store, None), out, full)
+    made = write_report(_studies(studies), default_context(store), out, full)
     show_report(made)
     if made.ledger.surprises:
         raise typer.Exit(1)
@@ -212,10 +220,11 @@ def runs(store: StoreDir = None, as_json: Json = False) -> None:
     Example: phasescope runs --store ./phasescope-runs
     """
     from ..store import Store
-    from .output import run_rows, show_runs
+    from ..verbs.stored import stored_runs
+    from .output import emit, show_runs
 
-    rows = run_rows(Store(Store.default_root(store)))
-    _print_json({"runs": rows}) if as_json else show_runs(rows)
+    rows = stored_runs(Store(Store.default_root(store)))
+    emit({"runs": rows}, as_json, show_runs, rows)
 
 
 @app.command()
@@ -225,10 +234,11 @@ def repair(store: StoreDir = None, as_json: Json = False) -> None:
     Example: phasescope repair --store ./phasescope-runs
     """
     from ..store import Store
-    from .output import repair_summary, show_repair
+    from ..verbs.stored import repair as repair_store
+    from .output import emit, show_repair
 
-    summary = repair_summary(Store(Store.default_root(store)))
-    _print_json(summary) if as_json else show_repair(summary)
+    summary = repair_store(Store(Store.default_root(store)))
+    emit(summary, as_json, show_repair, summary)
     if summary["damaged"]:
         raise typer.Exit(1)
 
@@ -249,7 +259,7 @@ def new(
 
 def main() -> None:
     """The entry point: errors of ours become one clear line, warnings one line each."""
-    warnings.showwarning = lambda message, *_, **__: print(f"warning: {message}", file=sys.stderr)
+    warnings.showwarning = _print_warning
     try:
         app()
     except PhasescopeError as error:
@@ -263,22 +273,22 @@ def main() -> None:
         sys.exit(0)
 
 
-def _study(name: str) -> Any:
-    from ..study import find
-
-    return find(name)
+def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    print(f"warning: {message}", file=sys.stderr)
 
 
-def _studies(names: list[str] | None) -> list[Any]:
+def _studies(names: list[str] | None) -> list[Study]:
+    """The studies of these names, or all installed ones; then a broken one is warned of and left out."""
     from ..discovery import installed
     from ..errors import StudyNotFound
+    from ..study import find
 
     if names:
-        return [_study(name) for name in names]
+        return [find(name) for name in names]
     chosen = []
     for name in installed():
         try:
-            chosen.append(_study(name))
+            chosen.append(find(name))
         except StudyNotFound as error:
             warnings.warn(f"{error} It is left out.", stacklevel=1)
     return chosen
@@ -295,9 +305,3 @@ def _executor(address: str | None) -> Iterator[Any]:
         raise MissingExtra("`--cluster` needs the cluster extra: pip install 'phasescope[cluster]'") from error
     with Client(address) as client:
         yield client.get_executor()
-
-
-def _print_json(document: Any) -> None:
-    from ..files import to_json
-
-    print(json.dumps(to_json(document), indent=1, ensure_ascii=False, allow_nan=False))

@@ -22,6 +22,23 @@ if TYPE_CHECKING:
 FILE = "catalogue.json"
 
 
+def catalogues(study: str | None) -> dict[str, Any]:
+    """The catalogue of one study or of all installed ones; a broken one is named and left out."""
+    from ..discovery import installed
+    from ..errors import StudyNotFound, nearest
+
+    if study is not None and (study.endswith(".py") or "/" in study):
+        from ..study import find
+
+        loaded = find(study)
+        return {loaded.name: describe(loaded)}
+    points = installed()
+    if study is not None and study not in points:
+        raise StudyNotFound(f'there is no study "{study}". {nearest(study, points)}')
+    entries = {name: read(point) for name, point in points.items() if study in (None, name)}
+    return {name: entry for name, entry in entries.items() if entry is not None}
+
+
 def read(point: EntryPoint) -> dict[str, Any] | None:
     """The catalogue of an installed study; None, with a warning that names it, if the study is broken."""
     known = kept(point)

@@ -6,6 +6,9 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..analysis.verdict import Outcome
+from ..claims.claim import RegimeName
+
 
 @dataclasses.dataclass(frozen=True)
 class Row:
@@ -15,9 +18,9 @@ class Row:
     claim: str
     cites: str
     statement: str
-    regime: str
-    outcome: str
-    expected: str
+    regime: RegimeName
+    outcome: Outcome
+    expected: Outcome
     because: str
     measured: str
     required: str
@@ -56,7 +59,8 @@ class Ledger:
         return [row for row in self.rows if row.surprising]
 
     def to_json(self) -> dict[str, Any]:
-        return {"rows": [dataclasses.asdict(row) for row in self.rows]}
+        """The rows as plain values."""
+        return {"rows": [_plain(row) for row in self.rows]}
 
     def _repr_html_(self) -> str:
         from .html import ledger_html
@@ -67,3 +71,9 @@ class Ledger:
         from .text import ledger_text
 
         return ledger_text(self)
+
+
+def _plain(row: Row) -> dict[str, Any]:
+    """The fields of a row, with plain words for the names of outcomes and regimes."""
+    words = {"regime": row.regime.value, "outcome": row.outcome.value, "expected": row.expected.value}
+    return dataclasses.asdict(row) | words

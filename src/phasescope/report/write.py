@@ -20,8 +20,8 @@ from .thumbnails import plot, scalars
 if TYPE_CHECKING:
     from ..ledger.ledger import Ledger
     from ..study import Study
+    from ..verbs.context import Context
     from ..verbs.evidence import Evidence, Plain
-    from ..verbs.run import Lab
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Report:
 
 
 def write_report(
-    studies: Sequence[Study], lab: Lab, out: Path, full: bool = False, formats: Sequence[str] = ("png",)
+    studies: Sequence[Study], context: Context, out: Path, full: bool = False, formats: Sequence[str] = ("png",)
 ) -> Report:
     """Check the studies, draw their figures, and write `index.html`, `ledger.json`, `ledger.md` and
     `figures/`.
@@ -47,7 +47,7 @@ def write_report(
 
     out = Path(out)
     wanted = tuple(dict.fromkeys(("png", *formats)))
-    sections = [_section(study, lab, out / "figures", full, wanted) for study in studies]
+    sections = [_section(study, context, out / "figures", full, wanted) for study in studies]
     ledger = Ledger(tuple(row for section in sections for row in section.rows))
     drawings = [drawing for section in sections for drawing in section.drawings]
     files = {
@@ -70,30 +70,29 @@ def write_report(
     )
 
 
-def _section(study: Study, lab: Lab, out: Path, full: bool, formats: Sequence[str]) -> Section:
+def _section(study: Study, context: Context, out: Path, full: bool, formats: Sequence[str]) -> Section:
     """One study. Verdicts, plots and figures are made of the same evidence, which is obtained once."""
-    from ..verbs.check import chosen_claims, judge
+    from ..verbs.check import chosen_claims, judge_all
     from ..verbs.evidence import Evidence
 
-    chosen = chosen_claims(study, None, None)
+    wanted = chosen_claims(study)
     rows = []
     exhibits = []
-    seen: dict[Request, Exhibit] = {}
-    with Evidence(study, lab, full) as evidence:
-        evidence.ask(request for _, regime in chosen for request in regime.evidence)
+    plotted: dict[Request, Exhibit] = {}
+    with Evidence(study, context, full) as evidence:
+        evidence.ask(request for one in wanted for request in one.regime.evidence)
         evidence.ask(request for figure in study.figures for request in figure.evidence)
-        with lab.meter(f"{study.name}: checking", len(chosen)) as tick:
-            for claim, regime in chosen:
-                rows.append(judge(claim, regime, evidence))
-                exhibits.append(tuple(_exhibit(request, evidence, seen) for request in dict.fromkeys(regime.evidence)))
-                tick(1)
-        drawings = draw_all(study.figures, evidence, out, formats)
-        return Section(study, tuple(rows), tuple(exhibits), tuple(drawings))
+        for one, row in zip(wanted, judge_all(wanted, evidence), strict=True):
+            rows.append(row)
+            requests = dict.fromkeys(one.regime.evidence)
+            exhibits.append(tuple(_exhibit(request, evidence, plotted) for request in requests))
+        drawings = tuple(draw_all(study.figures, evidence, out, formats))
+        return Section(study, tuple(rows), tuple(exhibits), drawings)
 
 
 def _exhibit(request: Request, evidence: Evidence, seen: dict[Request, Exhibit]) -> Exhibit:
     """What a row was judged on, plotted once for all rows that share it."""
-    asked = evidence.plain(request)
+    asked = evidence.at_size(request)
     if asked not in seen:
         seen[asked] = _exhibited(asked, evidence, safe_name("plot", evidence.study.name, str(len(seen))))
     return seen[asked]

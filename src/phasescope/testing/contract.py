@@ -12,8 +12,6 @@ import jax
 import numpy as np
 import xarray as xr
 
-from ..analysis.align import exact_joins
-from ..analysis.verdict import Verdict
 from ..claims.claim import Claim
 from ..engine.calls import check_schedule
 from ..engine.job import Job, observed
@@ -26,8 +24,11 @@ from ..records.derive import WHY, is_underived
 from ..records.names import names_of
 from ..spec import Spec
 from ..study import Study
+from ..verbs.check import chosen_claims, judge_all
+from ..verbs.context import Context
 from ..verbs.evidence import Evidence
-from ..verbs.run import Lab, check_read, obtain
+from ..verbs.run import find_or_run
+from ..verbs.validate import check_read
 from .fields import fields_given, fields_read_anywhere, requests
 from .fields import fields_read_by as fields_read_by
 
@@ -81,7 +82,7 @@ def _arm(study: Study, arm: Arm) -> Iterator[str]:
         if taken:
             yield f"{name}: {', '.join(taken)} names a field and also an axis or an observable: rename one of the two"
             return
-        alone = obtain(study, job, Lab())[0]
+        alone = find_or_run(study, job, Context()).dataset
     except jax.errors.TracerBoolConversionError as error:
         yield f"{name} branches on a float (use jnp.where): {str(error).splitlines()[0]}"
         return
@@ -109,7 +110,7 @@ def _arm(study: Study, arm: Arm) -> Iterator[str]:
     if not swept:
         return
     lanes = dataclasses.replace(job, columns={k: v for k, v in swept.items()})
-    block = obtain(study, lanes, Lab(), width=2)[0].isel(lane=0)
+    block = find_or_run(study, lanes, Context(), width=2).dataset.isel(lane=0)
     if is_underived(block):
         yield f"{name}: its derive fails for a block of lanes: {block.attrs[WHY]}"
         return
@@ -196,18 +197,13 @@ def _figure(figure: Figure) -> Iterator[str]:
 
 
 def _carried_out(study: Study) -> Iterator[str]:
-    evidence = Evidence(study, Lab())
-    for claim in study.claims:
-        for regime in claim.regimes:
-            try:
-                found = [evidence.get(e)[0] for e in regime.evidence]
-                with exact_numbers(), exact_joins():
-                    verdict = claim(*found)
-                if not isinstance(verdict, Verdict) or verdict.outcome != regime.expect:
-                    instead = f"{verdict.outcome} where {regime.expect} is expected ({verdict.measured})"
-                    yield f"claim {claim.id}, {regime.name}: {instead}"
-            except Exception as error:
-                yield f"claim {claim.id}, {regime.name} cannot be checked: {type(error).__name__}: {error}"
+    evidence = Evidence(study, Context())
+    for row in judge_all(chosen_claims(study), evidence):
+        if row.error:
+            why = row.measured.removeprefix("could not be checked: ")
+            yield f"claim {row.claim}, {row.regime} cannot be checked: {why}"
+        elif row.surprising:
+            yield f"claim {row.claim}, {row.regime}: {row.outcome} where {row.expected} is expected ({row.measured})"
     for figure in study.figures:
         try:
             figure.render(*(evidence.get(e)[0] for e in figure.evidence))

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from ..analysis.align import exact_joins, would_lose_records
 from ..analysis.verdict import Outcome, Verdict
-from ..claims.claim import REGIMES, Claim, Regime
+from ..claims.claim import Claim, Regime, RegimeName
 from ..claims.requests import Recorded, Sized
 from ..discovery import installed
 from ..engine.precision import exact_numbers
 from ..errors import SpecError, nearest, unknown_to_all
 from ..ledger.ledger import Ledger, Row
 from ..study import Study, find
+from .context import default_context
 from .evidence import Evidence
-from .run import Lab, lab
+
+
+class ClaimInRegime(NamedTuple):
+    """What one row of a ledger is about."""
+
+    claim: Claim
+    regime: Regime
 
 
 def check(
@@ -28,47 +36,105 @@ def check(
     store: str | Path | bool | None = None,
     progress: bool | None = None,
 ) -> Ledger:
-    """The ledger of some studies (all installed ones if none is named).
+    """Check the claims of some studies and return the ledger of verdicts.
 
-    `full` asks for full-size evidence, `recompute` for fresh runs where evidence is recorded.
+        >>> import phasescope as ps
+        >>> ledger = ps.check("regular_language", claim="4.1-u1", store=False)  # doctest: +SKIP
+        >>> [row.outcome for row in ledger.surprises]  # doctest: +SKIP
+        []
+
+    Arguments:
+        *studies: names, paths of files or `Study` objects; all installed studies if none is given.
+        claim: only the claim of this id or name.
+        regime: only this regime: published, theory or beyond.
+        full: use the full-size evidence where a reduced one is the default.
+        recompute: run again what is recorded, which a GPU should do.
+        store: the folder of results; `False` keeps nothing. Default: `$PHASESCOPE_STORE`, else `./phasescope-runs`.
+        progress: show a bar, or do not; without it, a bar is shown if standard error is a terminal.
+
+    Returns:
+        A ledger with one row for each claim in each regime. A claim whose check cannot be carried out is an undecided
+        row with `error`, not an exception.
+
+    Raises:
+        StudyNotFound: there is no such study, or it is broken.
+        SpecError: no study has the claim, or there is no such regime.
     """
-    chosen = [find(s) for s in (studies or installed())]
-    return check_in(chosen, lab(store, progress), claim, regime, full, recompute)
-
-
-def check_in(
-    studies: Iterable[Study], lab: Lab, claim: str | None, regime: str | None, full: bool, recompute: bool = False
-) -> Ledger:
-    """`check`, in a given lab."""
+    chosen = [find(study) for study in (studies or installed())]
+    context = default_context(store, progress)
     rows = []
-    for study in knowing(studies, claim):
-        chosen = chosen_claims(study, claim, regime)
-        with (
-            Evidence(study, lab, full, recompute) as evidence,
-            lab.meter(f"{study.name}: checking", len(chosen)) as tick,
-        ):
-            evidence.ask(request for _, where in chosen for request in where.evidence)
-            for one, where in chosen:
-                rows.append(judge(one, where, evidence))
-                tick(1)
+    for study in having(chosen, claim):
+        wanted = chosen_claims(study, claim, regime)
+        with Evidence(study, context, full, recompute) as evidence:
+            rows += judge_all(wanted, evidence)
     return Ledger(tuple(rows))
 
 
-def knowing(studies: Iterable[Study], claim: str | None) -> list[Study]:
+def having(studies: Iterable[Study], claim: str | None) -> list[Study]:
     """The studies that have the claim; one that none of them has is an error."""
     studies = list(studies)
+    if claim is None:
+        return studies
     names = {study.name: {n for c in study.claims for n in (c.id, c.name)} for study in studies}
-    if claim is None or any(claim in known for known in names.values()):
-        return [study for study in studies if claim is None or claim in names[study.name]]
-    raise unknown_to_all("claim", claim, set().union(*names.values()), names)
+    found = [study for study in studies if claim in names[study.name]]
+    if not found:
+        raise unknown_to_all("claim", claim, set().union(*names.values()), names)
+    return found
 
 
-def chosen_claims(study: Study, claim: str | None, regime: str | None) -> list[tuple[Claim, Regime]]:
+def chosen_claims(study: Study, claim: str | None = None, regime: str | None = None) -> list[ClaimInRegime]:
     """Claims of a study with their regimes, as asked for."""
-    if regime not in (None, *REGIMES):
-        raise SpecError(f'there is no regime "{regime}". {nearest(regime, REGIMES)}')
+    known = [name.value for name in RegimeName]
+    if regime is not None and regime not in known:
+        raise SpecError(f'there is no regime "{regime}". {nearest(regime, known)}')
     claims: Sequence[Claim] = study.claims if claim is None else (study.claim(claim),)
-    return [(c, r) for c in claims for r in c.regimes if regime in (None, r.name)]
+    return [ClaimInRegime(c, r) for c in claims for r in c.regimes if regime in (None, r.name)]
+
+
+def judge_all(wanted: Sequence[ClaimInRegime], evidence: Evidence) -> Iterator[Row]:
+    """One row after the other, in this order; the evidence of later ones is gathered meanwhile."""
+    evidence.ask(request for one in wanted for request in one.regime.evidence)
+    with evidence.context.meter(f"{evidence.study.name}: checking", len(wanted)) as tick:
+        for one in wanted:
+            yield judge(one.claim, one.regime, evidence)
+            tick(1)
+
+
+def judge(claim: Claim, regime: Regime, evidence: Evidence) -> Row:
+    """One row. A check that cannot be carried out is undecided and surprising, and does not hide the others."""
+    began = time.perf_counter()
+    runs: tuple[str, ...] = ()
+    error = False
+    try:
+        resolved = [evidence.get(request) for request in regime.evidence]
+        runs = tuple(dict.fromkeys(id for _, ids in resolved for id in ids))
+        with exact_numbers(), exact_joins():
+            verdict = claim(*(ds for ds, _ in resolved))
+    except Exception as problem:
+        error = True
+        verdict = _unchecked(problem)
+    return Row(
+        study=evidence.study.name,
+        claim=claim.id,
+        cites=claim.cites,
+        statement=claim.statement,
+        regime=regime.name,
+        outcome=verdict.outcome,
+        expected=regime.expect,
+        because=regime.because,
+        measured=verdict.measured,
+        required=verdict.required,
+        where=verdict.where,
+        at=verdict.at,
+        vacuous=verdict.vacuous,
+        value=verdict.value,
+        runs=runs,
+        reduced=not evidence.full and any(isinstance(request, Sized) for request in regime.evidence),
+        seconds=round(time.perf_counter() - began, 3),
+        error=error,
+        recorded=not evidence.recompute and any(isinstance(request, Recorded) for request in regime.evidence),
+        outdated=any(evidence.is_outdated(request) for request in regime.evidence),
+    )
 
 
 def _unchecked(problem: Exception) -> Verdict:
@@ -79,24 +145,3 @@ def _unchecked(problem: Exception) -> Verdict:
             f"select the common ones in the claim ({str(problem).splitlines()[0]})"
         )
     return Verdict(Outcome.UNDECIDED, f"could not be checked: {why}", "a check that runs")
-
-
-def judge(claim: Claim, regime: Regime, evidence: Evidence) -> Row:
-    """One row. A check that cannot be carried out is undecided and surprising, and does not hide the others."""
-    began, runs, error = time.perf_counter(), (), False
-    try:
-        resolved = [evidence.get(request) for request in regime.evidence]
-        runs = tuple(dict.fromkeys(id for _, ids in resolved for id in ids))
-        with exact_numbers(), exact_joins():
-            verdict = claim(*(ds for ds, _ in resolved))
-    except Exception as problem:
-        error = True
-        verdict = _unchecked(problem)
-    reduced = not evidence.full and any(isinstance(request, Sized) for request in regime.evidence)
-    recorded = not evidence.recompute and any(isinstance(request, Recorded) for request in regime.evidence)
-    return Row(
-        evidence.study.name, claim.id, claim.cites, claim.statement, regime.name, verdict.outcome.value,
-        regime.expect.value, regime.because, verdict.measured, verdict.required, verdict.where, verdict.value,
-        runs, reduced, round(time.perf_counter() - began, 3), error, recorded,
-        any(evidence.is_outdated(request) for request in regime.evidence), verdict.at, verdict.vacuous,
-    )  # fmt: skip

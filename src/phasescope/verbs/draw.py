@@ -19,9 +19,11 @@ def draw(
     progress: bool | None = None,
 ) -> list[Path]:
     """Draw the figures of some studies (all installed ones if none is named) and return the files."""
+    from .context import default_context
     from .draw_figures import draw_figures
-    from .run import lab
 
     chosen = [find(s) for s in (studies or installed())]
     formats = (format,) if isinstance(format, str) else tuple(format)
-    return draw_figures(chosen, lab(store, progress), Path(out), None if figure is None else [figure], formats, full)
+    return draw_figures(
+        chosen, default_context(store, progress), Path(out), None if figure is None else [figure], formats, full
+    )

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
     from ..study import Study
+    from .context import Context
     from .evidence import Evidence
-    from .run import Lab
 
 # Without these, every file would carry the date on which it was drawn.
 METADATA: dict[str, dict[str, Any]] = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
@@ -41,7 +41,7 @@ class Drawing:
 
 def draw_figures(
     studies: Iterable[Study],
-    lab: Lab,
+    context: Context,
     out: Path,
     ids: Sequence[str] | None = None,
     formats: Sequence[str] = ("png",),
@@ -52,7 +52,7 @@ def draw_figures(
 
     paths: list[Path] = []
     for study, figures in _chosen(list(studies), ids):
-        with Evidence(study, lab, full) as evidence:
+        with Evidence(study, context, full) as evidence:
             evidence.ask(request for figure in figures for request in figure.evidence)
             for drawing in draw_all(figures, evidence, out, formats):
                 paths += drawing.files
@@ -71,7 +71,7 @@ def draw_all(figures: Sequence[Figure], evidence: Evidence, out: Path, formats: 
     study = evidence.study.name
     with os_errors_as_store_errors(out, "write figures into"):
         make_folders(out)
-    with evidence.lab.meter(f"{study}: drawing", len(figures)) as tick:
+    with evidence.context.meter(f"{study}: drawing", len(figures)) as tick:
         for figure in figures:
             try:
                 found = [evidence.get(request)[0] for request in figure.evidence]

@@ -17,8 +17,11 @@ from ..errors import PhasescopeError
 from ..records.derive import warn_of_underived
 from ..records.recorded import made_by_other_code, read
 from ..study import Study
-from .run import Lab, is_stored, job_for, obtain
-from .sweep import Layout, bill, cores, lay_out, sweep_in
+from .context import Context, cores
+from .run import find_or_run, is_stored
+from .sweep import layout_cost, run_layout
+from .sweep_layout import Layout, lay_out
+from .validate import requested_job
 
 Plain = Runs | Sweeps | Tables | Recorded
 Resolved = tuple[xr.Dataset, tuple[str, ...]]
@@ -39,8 +42,11 @@ def forget_programs() -> None:
 class Evidence:
     """Remembers what it found and what failed: neither is run again for another claim, plot or figure."""
 
-    def __init__(self, study: Study, lab: Lab, full: bool = False, recompute: bool = False) -> None:
-        self.study, self.lab, self.full, self.recompute = study, lab, full, recompute
+    def __init__(self, study: Study, context: Context, full: bool = False, recompute: bool = False) -> None:
+        self.study = study
+        self.context = context
+        self.full = full
+        self.recompute = recompute
         self._known: dict[Request, futures.Future[Resolved]] = {}
         self._pool: futures.Executor | None = None
 
@@ -51,7 +57,7 @@ class Evidence:
     def __exit__(self, kind: object, *_: object) -> None:
         assert self._pool is not None
         if kind is not None:  # what runs saves and stops; what has not begun never does
-            self.lab.stop.set()
+            self.context.stop.set()
         self._pool.shutdown(cancel_futures=True)
         self._pool = None
         forget_programs()
@@ -59,26 +65,29 @@ class Evidence:
     def ask(self, requests: Iterable[Request]) -> None:
         """Begin with these in the background, in this order."""
         if self._pool is not None and cores() > 1:
-            for plain in dict.fromkeys(self.plain(request) for request in requests):
-                if plain not in self._known:
-                    self._known[plain] = self._pool.submit(self._resolve, plain)
+            for sized in dict.fromkeys(self.at_size(request) for request in requests):
+                if sized not in self._known:
+                    self._known[sized] = self._pool.submit(self._resolve, sized)
 
     def get(self, request: Request) -> Resolved:
         """The dataset, and the ids of the runs that it came from."""
-        plain = self.plain(request)
-        if plain not in self._known:
-            self._known[plain] = found = futures.Future()
+        sized = self.at_size(request)
+        if sized not in self._known:
+            found: futures.Future[Resolved] = futures.Future()
+            self._known[sized] = found
             try:
-                found.set_result(self._resolve(plain))
+                found.set_result(self._resolve(sized))
             except Exception as problem:
                 found.set_exception(problem)
-        return self._known[plain].result()
+        return self._known[sized].result()
 
-    def plain(self, request: Request) -> Plain:
+    def at_size(self, request: Request) -> Plain:
         """The request at the size asked for, and run again if that was asked for."""
         if isinstance(request, Sized):
             return request.full if self.full else request.small
-        return request.request if isinstance(request, Recorded) and self.recompute else request
+        if isinstance(request, Recorded) and self.recompute:
+            return request.request
+        return request
 
     def _resolve(self, request: Plain) -> Resolved:
         if isinstance(request, Recorded):
@@ -87,22 +96,38 @@ class Evidence:
             with exact_numbers():
                 return request.function(**dict(request.arguments)), ()
         if isinstance(request, Runs):
-            ds, id = obtain(self.study, self._job(request), self.lab, throw=False)  # what diverged is evidence too
-            warn_of_underived(f"{self.study.name}.{request.arm.__name__}", ds)
-            return ds, (id,) if id else ()
-        ds, ids = sweep_in(self.study, request.arm, self._layout(request), self.lab)
-        return ds, tuple(dict.fromkeys(filter(None, ids)))
+            # What diverged is evidence too.
+            found = find_or_run(self.study, self._job(request), self.context, throw=False)
+            warn_of_underived(f"{self.study.name}.{request.arm.__name__}", found.dataset)
+            return found.dataset, (found.run_id,) if found.run_id else ()
+        swept = run_layout(self._layout(request), self.context)
+        return swept.dataset, tuple(dict.fromkeys(filter(None, swept.run_ids)))
 
     def _job(self, request: Runs) -> Job:
-        return job_for(self.study, request.arm, request.preset, request.seed, request.at, dict(request.changes))
+        return requested_job(
+            self.study,
+            request.arm,
+            preset=request.preset,
+            seed=request.seed,
+            at=request.at,
+            changes=dict(request.changes),
+        )
 
     def _layout(self, request: Sweeps) -> Layout:
         fields = dict(request.changes) | {k: list(v) for k, v in request.axes}
-        return lay_out(self.study, request.arm, request.preset, request.seeds, request.at, request.lanes, fields)
+        return lay_out(
+            self.study,
+            request.arm,
+            fields,
+            preset=request.preset,
+            seeds=request.seeds,
+            at=request.at,
+            block=request.block,
+        )
 
     def is_outdated(self, request: Request) -> bool:
         """Whether this is recorded evidence that other code than today's has made."""
-        asked = self.plain(request)
+        asked = self.at_size(request)
         if not isinstance(asked, Recorded):
             return False
         try:
@@ -113,10 +138,10 @@ class Evidence:
 
     def missing(self, request: Request) -> tuple[int, int]:
         """How many runs or blocks the request needs, and how many of them the store lacks."""
-        plain = self.plain(request)
-        if isinstance(plain, Tables | Recorded):
+        sized = self.at_size(request)
+        if isinstance(sized, Tables | Recorded):
             return 0, 0
-        if isinstance(plain, Runs):
-            return 1, int(not is_stored(self.study, self._job(plain), self.lab))
-        costs = bill(self.study, plain.arm, self._layout(plain), self.lab)
-        return costs["blocks"], costs["missing"]
+        if isinstance(sized, Runs):
+            return 1, int(not is_stored(self.study, self._job(sized), self.context))
+        cost = layout_cost(self._layout(sized), self.context)
+        return cost["blocks"], cost["missing"]

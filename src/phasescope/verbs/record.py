@@ -70,7 +70,7 @@ def _carried_out(study: Study, request: Runs | Sweeps) -> xr.Dataset:
         preset=request.preset,
         seeds=request.seeds,
         at=request.at,
-        lanes=request.lanes,
+        block=request.block,
         store=False,
         **fields,
     )

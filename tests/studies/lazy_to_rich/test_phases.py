@@ -68,11 +68,11 @@ def both(request):
     from phasescope.claims.requests import Runs
     from phasescope.studies.lazy_to_rich import study
     from phasescope.studies.lazy_to_rich.claims import evidence
+    from phasescope.verbs.context import default_context
     from phasescope.verbs.evidence import Evidence
-    from phasescope.verbs.run import lab
 
     asked: Runs = {"paper_flow": evidence.paper, "mean_field_flow": evidence.limit}[request.param]
-    return Evidence(study, lab(False, progress=False)).get(asked)[0], Reference(request.param)
+    return Evidence(study, default_context(False, progress=False)).get(asked)[0], Reference(request.param)
 
 
 @pytest.mark.parametrize("observation", ["robust", "paper"])

@@ -82,7 +82,7 @@ def test_entropy_is_of_the_renormalised_distinct_part():
 @pytest.mark.parametrize("num_last", [2, sampling.FEW + 1])  # both ways to multiply with the decoder
 def test_runs_of_one_seed_share_their_batches_whatever_their_rates(num_last):
     work = {"preset": "tiny", "num_last": num_last, "at": [1, 6], **QUIET}
-    sweep = ps.sweep(study, "sampled", eta_Z=[0.0, 0.5], lanes=2, **work)
+    sweep = ps.sweep(study, "sampled", eta_Z=[0.0, 0.5], block=2, **work)
     alone = ps.run(study, "sampled", eta_Z=0.5, **work)
     np.testing.assert_allclose(sweep.loss.sel(eta_Z=0.5), alone.loss, rtol=1e-12)
     first = sweep.batch_loss.sel(time=1)

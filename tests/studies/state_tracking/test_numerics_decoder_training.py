@@ -90,7 +90,7 @@ def test_updates_are_those_of_adam_on_the_chains_of_the_step():
 
 
 def test_seeds_as_lanes_are_single_runs():
-    lanes = ps.sweep(study, decoder, preset="tiny", eta=0.01, steps=4, seeds=[3, 4], lanes=2, store=False)
+    lanes = ps.sweep(study, decoder, preset="tiny", eta=0.01, steps=4, seeds=[3, 4], block=2, store=False)
     for seed in (3, 4):
         alone = ps.run(study, decoder, preset="tiny", eta=0.01, steps=4, seed=seed, store=False)
         for name in alone.data_vars:

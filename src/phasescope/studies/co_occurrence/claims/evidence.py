@@ -23,11 +23,11 @@ EARLY = [0.0, *log_times(0.1, 1.0, 4)[:-1], *log_times(1.0, 30.0, 22)]
 LATE = [*EARLY[:-1], *log_times(30.0, 1e8, 7)]
 
 # The theorems' regime: L = 4, n = 48 with all irrelevant words distinct, m1 = 64, zeta = 0.1, to kappa t = 1e8.
-theory_runs = tuple(ps.sweeps(gram, preset="theory", width=m, seeds=SEEDS, lanes=SEEDS, at=LATE) for m in WIDTHS)
+theory_runs = tuple(ps.sweeps(gram, preset="theory", width=m, seeds=SEEDS, block=SEEDS, at=LATE) for m in WIDTHS)
 wide_runs = theory_runs[-2:]
 # Only the start, in which the neurons are seen.
 neuron_runs = tuple(
-    ps.sweeps(six_families, preset="theory", width=m, seeds=SEEDS, lanes=SEEDS, horizon=30.0, at=EARLY) for m in WIDTHS
+    ps.sweeps(six_families, preset="theory", width=m, seeds=SEEDS, block=SEEDS, horizon=30.0, at=EARLY) for m in WIDTHS
 )
 # Larger initial weights, with the attention trained and frozen.
 large_start = tuple(

@@ -194,7 +194,7 @@ FIGURE_6 = {
     "ratio": (1.0, 2.0, 5.0, 10.0),
     "seeds": 10,
     "at": (0, 100),
-    "lanes": 16,  # the sixteen runs of one seed share their draws
+    "block": 16,  # the sixteen runs of one seed share their draws
     "precision": "float32",  # entropies are those in float64 to 1e-6
 }
 figure_6 = {2 * n: ps.sweeps(sampled, num_last=n, **FIGURE_6) for n in (1, 3, 5, 10)}

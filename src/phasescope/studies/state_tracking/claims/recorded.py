@@ -22,8 +22,8 @@ STARTS = (0.2, 0.5)
 SEEDS = 5
 
 
-def _piece(name: str, arm: Any, lanes: int = SEEDS, **changes: Any):
-    request = ps.sweeps(arm, preset="figure_1a", seeds=SEEDS, lanes=lanes, samples=500, **changes)
+def _piece(name: str, arm: Any, block: int = SEEDS, **changes: Any):
+    request = ps.sweeps(arm, preset="figure_1a", seeds=SEEDS, block=block, samples=500, **changes)
     return ps.recorded(request, FOLDER / f"{name}.zip")
 
 

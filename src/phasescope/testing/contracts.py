@@ -18,20 +18,22 @@ from phasescope.figures.figure import Figure
 from phasescope.study import Study
 from phasescope.testing import constant_like, noise_like
 from phasescope.verbs.check import chosen_claims, judge
+from phasescope.verbs.context import Context, default_context
 from phasescope.verbs.evidence import Evidence
-from phasescope.verbs.run import Lab, lab
 
 from .spoiling import Change, cut_short
 
 HOLDS = Outcome.HOLDS
 
 
-def kept() -> Lab:
-    """A lab whose store all files of tests share, so that none runs again what another has run.
+def kept() -> Context:
+    """A context whose store all files of tests share, so that none runs again what another has run.
 
     It lasts as long as the session, or longer if PHASESCOPE_STORE names a place.
     """
-    return lab(os.environ.get("PHASESCOPE_STORE") or Path(os.environ["XDG_CACHE_HOME"]) / "store", progress=False)
+    return default_context(
+        os.environ.get("PHASESCOPE_STORE") or Path(os.environ["XDG_CACHE_HOME"]) / "store", progress=False
+    )
 
 
 def outcome(claim: Claim, evidence: Sequence[xr.Dataset]) -> Outcome:

@@ -1,0 +1,73 @@
+"""check_cost: what a check would run, before it does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..claims.requests import Recorded
+from ..discovery import installed
+from ..records.recorded import manifest_of, read
+from ..study import Study, find
+from .check import chosen_claims, having
+from .context import Context, default_context
+from .evidence import Evidence
+
+
+def check_cost(
+    *studies: str | Study,
+    claim: str | None = None,
+    regime: str | None = None,
+    full: bool = False,
+    recompute: bool = False,
+    store: str | Path | bool | None = None,
+) -> list[dict[str, Any]]:
+    """What the `check` of the same arguments would cost; nothing runs.
+
+    For each study: runs that its claims need, runs that the store lacks, seconds that the missing ones may take (None
+    if nothing was run yet), and, with `recompute`, the seconds that recorded evidence took by device.
+    """
+    context = default_context(store, progress=False)
+    rows = []
+    for study in having([find(study) for study in (studies or installed())], claim):
+        evidence = Evidence(study, context, full, recompute)
+        rows.append(_study_cost(evidence, claim, regime))
+    return rows
+
+
+def _study_cost(evidence: Evidence, claim: str | None, regime: str | None) -> dict[str, Any]:
+    study = evidence.study
+    asked = [request for one in chosen_claims(study, claim, regime) for request in one.regime.evidence]
+    wanted = {evidence.at_size(request): request for request in asked}
+    again = [e for e in wanted.values() if evidence.recompute and isinstance(e, Recorded)]
+    needed = 0
+    missing = 0
+    for request in wanted.values():
+        runs, lacking = evidence.missing(request)
+        needed += runs
+        missing += lacking
+    missing_here = missing - sum(evidence.missing(e)[1] for e in again)
+    return {
+        "study": study.name,
+        "needed": needed,
+        "missing": missing,
+        "seconds": _seconds_expected(study, evidence.context, missing_here),
+        "recorded": _recorded_seconds([manifest_of(read(e.file)) for e in again]),
+    }
+
+
+def _seconds_expected(study: Study, context: Context, runs: int) -> float | None:
+    """What these many runs may take, judged by the study's runs in the store."""
+    if context.store is None:
+        return None
+    past = [e.manifest.get("seconds", 0.0) for e in context.store.entries() if e.study == study.name]
+    return round(runs * sum(past) / len(past), 1) if past else None
+
+
+def _recorded_seconds(manifests: list[dict[str, Any]]) -> dict[str, float]:
+    """Seconds that recorded evidence took, by the device it was made on."""
+    seconds: dict[str, float] = {}
+    for manifest in manifests:
+        device = str(manifest.get("device", "unknown"))
+        seconds[device] = round(seconds.get(device, 0.0) + float(manifest.get("seconds", 0.0)), 1)
+    return seconds

@@ -1,0 +1,148 @@
+"""A job carried out, with checkpoints as it goes: a stop leaves one from which the next call continues."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..engine.calls import total_work
+from ..engine.job import Chunk, Job, Position
+from ..engine.loop import execute
+from ..errors import StoreError
+from ..identity.provenance import decisive, provenance
+from ..plan.plan import Plan
+from ..records.dataset import Part, join, part_of
+from ..records.divergence import first_bad
+from ..records.names import check_run
+from ..store import Draft, Resumed
+from ..study import Study
+from .context import Context, Stopped
+
+
+@dataclasses.dataclass(frozen=True)
+class Unsaved:
+    """The last chunk, and all records that are not yet saved.
+
+    They are one value, replaced as a whole: an interrupt may come between any two lines, and a state must be saved
+    with the records up to it or not at all.
+    """
+
+    last: Chunk | None = None
+    records: tuple[Part, ...] = ()
+
+    def and_then(self, chunk: Chunk) -> Unsaved:
+        return Unsaved(chunk, (*self.records, part_of(chunk)))
+
+
+class Checkpoints:
+    """The records of a run as it goes, and the draft that they are saved to, if there is one."""
+
+    def __init__(self, draft: Draft | None, resumed: Resumed | None) -> None:
+        self.draft = draft
+        self.saved: list[Part] = list(resumed.parts) if resumed else []
+        self.saved_at = time.monotonic()
+        self.unsaved = Unsaved()
+
+    def add(self, chunk: Chunk) -> None:
+        """Remember what a call of the engine gave."""
+        self.unsaved = self.unsaved.and_then(chunk)
+
+    def save(self) -> None:
+        """Write what is unsaved as one more checkpoint."""
+        unsaved = self.unsaved
+        self.unsaved = Unsaved()
+        if self.draft and unsaved.last is not None:
+            position = dataclasses.asdict(unsaved.last.position) | {"provenance": decisive(provenance())}
+            self.draft.save(position, unsaved.last.leaves(), join(list(unsaved.records)))
+        self.saved.extend(unsaved.records)
+        self.saved_at = time.monotonic()
+
+    def records(self) -> Part:
+        """All records so far."""
+        return join([*self.saved, *self.unsaved.records])
+
+
+@dataclasses.dataclass(frozen=True)
+class Executed:
+    """The records of a job that was carried out; `checkpoints.save()` keeps its end as one more checkpoint."""
+
+    records: Part
+    checkpoints: Checkpoints
+
+
+def execute_with_checkpoints(
+    study: Study, job: Job, context: Context, draft: Draft | None, resumed: Resumed | None, label: str
+) -> Executed:
+    """Execute the job from its start, or from where it was resumed."""
+    check_run(study.name, job)
+    plan = job.plan()
+    start = _start(draft, resumed)
+    checkpoints = Checkpoints(draft, resumed)
+    last_sound: Chunk | None = None
+    diverged: Part = {}
+    meter = context.meter(label or f"{study.name}.{job.arm.__name__}", total_work(plan))
+    with meter as tick, _saving_on_interrupt(checkpoints):
+        if start is not None:
+            tick(_work_before(plan, start[0]))
+        for chunk in execute(job, start):
+            checkpoints.add(chunk)
+            tick(chunk.work)
+            if not _anyone_left(chunk):
+                if not job.lanes:
+                    diverged = first_bad(job, start, last_sound, chunk)
+                break
+            if chunk.sound:
+                last_sound = chunk
+            if context.stop.is_set():
+                raise Stopped
+            if time.monotonic() - checkpoints.saved_at > context.save_every:
+                checkpoints.save()
+    return Executed(checkpoints.records() | diverged, checkpoints)
+
+
+def _start(draft: Draft | None, resumed: Resumed | None) -> tuple[Position, list[np.ndarray]] | None:
+    """The position and the state from which a run goes on; None for its beginning."""
+    if draft is None or resumed is None:
+        return None
+    return _position(draft, resumed), resumed.leaves
+
+
+def _position(draft: Draft, resumed: Resumed) -> Position:
+    """How far an unfinished run has come."""
+    found = resumed.position
+    try:
+        return Position(int(found["stage"]), float(found["local"]), float(found["offset"]))
+    except (KeyError, TypeError, ValueError, OverflowError):
+        raise StoreError(
+            f"{draft.folder} says that the run stands at {found!r}, which this version does not understand. "
+            "Remove the folder to begin anew."
+        ) from None
+
+
+def _work_before(plan: Plan, position: Position) -> float:
+    """What was done before this position, in the units of `total_work`."""
+    done = position.local
+    for stage in plan.stages[: position.stage]:
+        times = stage.lay_out()
+        if times.size:
+            done += times[-1]
+    return float(done)
+
+
+def _anyone_left(chunk: Chunk) -> bool:
+    """Whether at every record some lane was still finite."""
+    lanes = tuple(range(1, chunk.finite.ndim))
+    return bool(chunk.finite.any(axis=lanes).all())
+
+
+@contextlib.contextmanager
+def _saving_on_interrupt(checkpoints: Checkpoints) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        checkpoints.save()
+        raise

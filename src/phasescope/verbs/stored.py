@@ -1,0 +1,54 @@
+"""What a store holds, and what repairing it found, as plain values that can be printed as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..store import Entry, Store
+
+
+def stored_runs(store: Store) -> list[dict[str, Any]]:
+    """Finished and unfinished runs as plain rows."""
+    finished = [_finished(entry) for entry in store.entries()]
+    unfinished = [
+        {"id": u.id, "status": "unfinished", "position": _position(u.position), "folder": str(u.folder)}
+        for u in store.unfinished()
+    ]
+    return finished + unfinished
+
+
+def _finished(entry: Entry) -> dict[str, Any]:
+    lanes = list((entry.lanes or {}).values())
+    return {
+        "id": entry.id,
+        "status": entry.status,
+        "created": entry.created,
+        "seconds": entry.manifest.get("seconds"),
+        "spec": dict(entry.spec),
+        "lanes": len(lanes[0]) if lanes else 1,
+        "folder": str(entry.folder),
+    }
+
+
+def _position(position: dict[str, Any] | None) -> dict[str, Any] | None:
+    """How far a run came, without where it was made."""
+    if position is None:
+        return None
+    return {k: v for k, v in position.items() if k != "provenance"}
+
+
+def repair(store: Store) -> dict[str, Any]:
+    """Repair the store; returns what was intact, damaged, too new, cleared and identical."""
+    found = store.repair()
+    return {
+        "intact": found.checked - len(found.damaged) - len(found.newer),
+        "damaged": [_problem(p) for p in found.damaged],
+        "newer": [_problem(p) for p in found.newer],
+        "cleared": [str(path) for path in found.cleared],
+        "identical": [list(group) for group in found.alike],
+    }
+
+
+def _problem(problem: Any) -> dict[str, Any]:
+    moved = None if problem.moved is None else str(problem.moved)
+    return {"id": problem.id, "message": problem.message, "moved": moved}

@@ -1,0 +1,115 @@
+"""fold: the blocks of a sweep back into one dataset, whose sweep axes are ordinary dims."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+
+import numpy as np
+import xarray as xr
+
+from ..records.derive import UNDERIVED, is_underived
+from .sweep_layout import Layout, Task
+
+
+def fold(layout: Layout, results: Sequence[xr.Dataset]) -> xr.Dataset:
+    """Blocks of lanes back into a grid, last axis first."""
+    grid = []
+    for start in range(0, len(results), layout.blocks):
+        stop = start + layout.blocks
+        pairs = zip(layout.tasks[start:stop], results[start:stop], strict=True)
+        blocks = [_without_padding(task, ds) for task, ds in pairs]
+        joined = _concatenate(blocks, "lane") if len(blocks) > 1 else blocks[0]
+        grid.append(_unfold(joined, layout.inner))
+    for axis, values in reversed(layout.outer.items()):
+        along = xr.Variable(axis, list(values))
+        count = len(values)
+        grid = [_concatenate(grid[i : i + count], along) for i in range(0, len(grid), count)]
+    return grid[0]
+
+
+def _without_padding(task: Task, ds: xr.Dataset) -> xr.Dataset:
+    """The lanes that were asked for."""
+    return ds.isel(lane=slice(task.lanes)) if task.columns else ds
+
+
+def _concatenate(parts: Sequence[xr.Dataset], along: str | xr.Variable) -> xr.Dataset:
+    """One dataset along an axis; a part that lacks a record (it ended early, or is smaller) has nan there.
+
+    combine_by_coords cannot align sweeps that change a shape; concatenation axis by axis can.
+    """
+    parts = _alike(parts)
+    marks = ["diverged_at", UNDERIVED] if is_underived(parts[0]) else ["diverged_at"]
+    bare = [ds.drop_vars("stage").reset_coords(marks) for ds in parts]
+    ds = xr.concat(
+        bare,
+        along,
+        join="outer",
+        data_vars="minimal" if isinstance(along, str) else "all",
+        coords="minimal",
+        compat="override",
+        combine_attrs="drop_conflicts",
+    )
+    stage = _stages(parts, along)
+    return ds.set_coords(marks).assign_coords(stage=stage.assign_attrs(parts[0]["stage"].attrs))
+
+
+def _alike(parts: Sequence[xr.Dataset]) -> Sequence[xr.Dataset]:
+    """The parts with the same variables: where nothing could be derived, NaN stands for what the others have."""
+    if not any(map(is_underived, parts)):
+        return parts
+    full: dict[Hashable, xr.DataArray] = {}
+    for ds in parts:
+        full = dict(ds.data_vars) | full
+    return [_completed(ds, full) for ds in parts]
+
+
+def _completed(ds: xr.Dataset, full: Mapping[Hashable, xr.DataArray]) -> xr.Dataset:
+    """The dataset with NaN for the variables of `full` that it lacks, over its own coordinates where it has them."""
+    lacking = {}
+    for name, model in full.items():
+        if name not in ds:
+            coords = {d: ds[d] if d in ds.coords else model[d] for d in model.dims if d in model.coords}
+            sizes = {d: ds.sizes.get(d, model.sizes[d]) for d in model.dims}
+            empty = np.full(tuple(sizes.values()), np.nan)
+            lacking[name] = xr.DataArray(empty, coords, list(sizes), attrs=model.attrs)
+    ds = ds.assign(lacking)
+    if not is_underived(ds):
+        marks = xr.zeros_like(ds["diverged_at"], bool).reset_coords(drop=True)
+        ds = ds.assign_coords({UNDERIVED: marks})
+    return ds
+
+
+def _stages(parts: Sequence[xr.Dataset], along: str | xr.Variable) -> xr.DataArray:
+    """The stage of every record, -1 where there is none; it varies along the axis only if the parts disagree."""
+    stages = [ds["stage"].reset_coords(drop=True) for ds in parts]
+    if isinstance(along, str):  # every part has several entries along the axis already
+        sizes = [ds.sizes[along] for ds in parts]
+        stages = [_along(along, size, stage) for stage, size in zip(stages, sizes, strict=True)]
+    stage = xr.concat(stages, along, join="outer", fill_value=np.int32(-1), coords="minimal", compat="override")
+    common = stage.max(along if isinstance(along, str) else str(along.dims[0]))
+    agree = bool(((stage == common) | (stage < 0)).all())
+    return common if agree else stage
+
+
+def _along(axis: str, size: int, stage: xr.DataArray) -> xr.DataArray:
+    """The stages with this axis, along which they do not vary if they did not have it."""
+    return stage if axis in stage.dims else stage.expand_dims({axis: size})
+
+
+def _unfold(ds: xr.Dataset, inner: Mapping[str, tuple[float, ...]]) -> xr.Dataset:
+    """The dim `lane` as the product of the swept axes."""
+    if not inner:
+        return ds
+    shape = tuple(len(v) for v in inner.values())
+    ds = ds.drop_vars(list(inner), errors="ignore")
+
+    def split(v: xr.Variable) -> xr.Variable:
+        if "lane" not in v.dims:
+            return v
+        v = v.transpose("lane", ...)
+        return xr.Variable((*inner, *v.dims[1:]), v.values.reshape(*shape, *v.shape[1:]), v.attrs)
+
+    data = {k: split(v.variable) for k, v in ds.data_vars.items()}
+    coords = {k: split(v.variable) for k, v in ds.coords.items()}
+    axes = {k: np.asarray(v, int if k == "seed" else None) for k, v in inner.items()}
+    return xr.Dataset(data, coords | axes, ds.attrs)

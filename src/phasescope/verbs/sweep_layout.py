@@ -1,0 +1,209 @@
+"""How a sweep is cut: floats and seeds are lanes of one program, in blocks; every other field is a task of its own."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.random as jr
+
+from ..engine.job import Job
+from ..engine.precision import exact_numbers
+from ..errors import SpecError
+from ..identity.provenance import PRNG
+from ..plan.plan import Arm, canonical_spec, continuous_fields, lane_fields
+from ..records.names import check_clashes
+from ..spec import Spec
+from ..study import Study
+from .validate import check_read, is_axis, is_whole, requested_job, seed_numbers, time_numbers
+
+BLOCK_BYTES = 2**23  # of state that a block should not exceed on a CPU
+GPU_WIDTH = 8192  # lanes that fill a GPU
+CPU_WIDTHS = (128, 64, 32, 16)  # lanes that fill the vector units of a core, widest first
+LEAST_WIDTH = 8
+FILLED = 1 / 4  # of a block, from which on its lanes share one seed
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """One block of lanes: what a worker needs, in plain values."""
+
+    study: str
+    arm: str
+    preset: str | None
+    changes: tuple[tuple[str, Any], ...]
+    seed: int
+    columns: tuple[tuple[str, tuple[float, ...]], ...]  # one value a lane, without padding
+    at: tuple[float, ...] | None
+    width: int
+
+    @property
+    def lanes(self) -> int:
+        """Lanes that were asked for."""
+        return len(self.columns[0][1]) if self.columns else 1
+
+    def job(self, study: Study, arm: Arm) -> Job:
+        """The block, padded to its width by repeating the last lane."""
+        changes = dict(self.changes)
+        job = requested_job(study, arm, preset=self.preset, seed=self.seed, at=self.at, changes=changes)
+        for name, values in self.columns:
+            if name != "seed":
+                for value in _extremes(values):
+                    study.specify(self.preset, **changes | {name: value})
+        padding = self.width - self.lanes
+        padded = {name: (*values, *(values[-1],) * padding) for name, values in self.columns}
+        return dataclasses.replace(job, columns=padded)
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """A sweep of an arm as tasks in order, and the axes they are folded back into.
+
+    `inner` axes are lanes, `outer` ones are tasks.
+    """
+
+    study: Study
+    arm: Arm
+    outer: dict[str, tuple[Any, ...]]
+    inner: dict[str, tuple[float, ...]]
+    tasks: tuple[Task, ...]
+
+    @property
+    def name(self) -> str:
+        """What is swept, in words."""
+        return f"{self.study.name}.{self.arm.__name__}"
+
+    @property
+    def blocks(self) -> int:
+        """Blocks for each combination of the outer axes."""
+        return len(self.tasks) // math.prod(len(v) for v in self.outer.values())
+
+    def jobs(self) -> list[Job]:
+        """The job of every task."""
+        return [task.job(self.study, self.arm) for task in self.tasks]
+
+
+def lay_out(
+    study: Study,
+    arm: str | Arm,
+    fields: Mapping[str, Any],
+    *,
+    preset: str | None = None,
+    seeds: int | Sequence[int] = 1,
+    at: Iterable[float] | None = None,
+    block: int | None = None,
+) -> Layout:
+    """Cut a sweep into blocks of lanes; fields given as lists are its axes, `block` is the width of a block."""
+    arm = study.arm(arm)
+    axes = {k: _values(v) for k, v in fields.items() if is_axis(v)}
+    fixed = {k: v for k, v in fields.items() if k not in axes}
+    corner = fixed | {k: v[0] for k, v in axes.items() if v}
+    first = study.specify(preset, **corner)
+    check_read(study, arm, fields)
+    _check_axes(study, arm, preset, corner, axes)
+    if axes:
+        check_clashes(study.name, Job(arm, first), axes)
+    inner, outer = _lanes_and_tasks(study, arm, axes)
+    numbers = seed_numbers(study, seeds)
+    if block is not None and not (is_whole(block) and block >= 1):
+        raise SpecError(f"{study.name}: a block has one or more lanes, got block={block!r}.")
+    widest = block or default_width(arm, first)
+    if len(numbers) > 1:
+        # With enough floats to fill a block, its lanes share one seed, and so their random numbers.
+        if math.prod(map(len, inner.values())) >= widest * FILLED:
+            outer = {"seed": numbers} | outer
+        else:
+            inner = {"seed": tuple(map(float, numbers))} | inner
+    lanes = list(itertools.product(*inner.values())) if inner else [()]
+    width = block or min(widest, _power_of_two(len(lanes)))
+    times = None if at is None else time_numbers(study, at)
+    tasks = []
+    for combination in itertools.product(*outer.values()):
+        changes = dict(zip(outer, combination, strict=True))
+        seed = int(changes.pop("seed", min(numbers)))
+        for start in range(0, len(lanes), width):
+            task = Task(
+                study=study.name,
+                arm=arm.__name__,
+                preset=preset,
+                changes=tuple(sorted((fixed | changes).items())),
+                seed=seed,
+                columns=_columns(list(inner), lanes[start : start + width]),
+                at=times,
+                width=width if inner else 1,
+            )
+            tasks.append(task)
+    return Layout(study, arm, outer, inner, tuple(tasks))
+
+
+def _check_axes(
+    study: Study, arm: Arm, preset: str | None, corner: Mapping[str, Any], axes: Mapping[str, tuple[Any, ...]]
+) -> None:
+    """Every axis has values that are in range and differ from each other."""
+    floats = lane_fields(arm, study.spec)
+    whole = continuous_fields(arm)
+    for name, values in axes.items():
+        for value in values if name in whole else _extremes(values):
+            study.specify(preset, **{**corner, name: value})
+        if not values or len(set(values)) != len(values):
+            raise SpecError(f"{study.name}: the axis {name} needs values that differ from each other, got {values}.")
+        if name in floats and None in values:
+            raise SpecError(f"{study.name}: an axis of {name} is made of numbers, got {values}: run none by itself.")
+
+
+def _lanes_and_tasks(
+    study: Study, arm: Arm, axes: Mapping[str, tuple[Any, ...]]
+) -> tuple[dict[str, tuple[Any, ...]], dict[str, tuple[Any, ...]]]:
+    """The axes that are lanes of one program, and those that are tasks."""
+    floats = lane_fields(arm, study.spec)
+    whole = continuous_fields(arm)
+    inner: dict[str, tuple[Any, ...]] = {}
+    outer: dict[str, tuple[Any, ...]] = {}
+    for name, values in axes.items():
+        if name not in floats:
+            outer[name] = values
+        elif name in whole:
+            inner[name] = values
+        else:
+            inner[name] = tuple(map(float, values))
+    return inner, outer
+
+
+def _columns(names: Sequence[str], lanes: Sequence[tuple[float, ...]]) -> tuple[tuple[str, tuple[float, ...]], ...]:
+    """For each name its values, one a lane."""
+    return tuple((name, tuple(lane[j] for lane in lanes)) for j, name in enumerate(names))
+
+
+def _values(axis: Any) -> tuple[Any, ...]:
+    """The values of an axis as plain numbers and words."""
+    if hasattr(axis, "tolist"):
+        return tuple(axis.tolist())
+    return tuple(x.item() if hasattr(x, "item") else x for x in axis)
+
+
+def _extremes(values: Sequence[Any]) -> list[Any]:
+    """The values of an axis among which there is one out of range, if any is: its ends, and what is no number."""
+    numbers = [v for v in values if isinstance(v, int | float) and v == v]
+    others = [v for v in values if not isinstance(v, int | float) or v != v]
+    return [*others, min(numbers), max(numbers)] if numbers else others
+
+
+def _power_of_two(count: int) -> int:
+    """The least power of two that is not smaller."""
+    return 1 << (count - 1).bit_length()
+
+
+def default_width(arm: Arm, spec: Spec) -> int:
+    """Lanes in a block: what fills a GPU, or a core's vector units; fewer, if their state would leave its caches."""
+    if jax.default_backend() != "cpu":
+        return GPU_WIDTH
+    with exact_numbers():
+        canonical = canonical_spec(arm, spec).traced(continuous_fields(arm))
+        start = jax.eval_shape(arm(canonical).init, jr.key(0, impl=PRNG))
+    size = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(start))
+    fitting = [width for width in CPU_WIDTHS if width * size <= BLOCK_BYTES]
+    return fitting[0] if fitting else LEAST_WIDTH

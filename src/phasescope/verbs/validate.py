@@ -1,0 +1,109 @@
+"""What is asked for, checked before anything runs: names exist, values are in range, times lie on the run."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..engine.calls import horizon
+from ..engine.job import Job
+from ..errors import PlanError, SpecError
+from ..plan.plan import Arm, fields_read
+from ..study import Study
+
+SEEDS = 2**32  # a seed is below this number
+ROUNDING = 1e-12  # by which a time may lie beyond the end of a run, relative to the end
+
+
+def requested_job(
+    study: Study,
+    arm: str | Arm,
+    *,
+    preset: str | None = None,
+    seed: int = 0,
+    at: Iterable[float] | None = None,
+    changes: Mapping[str, Any],
+) -> Job:
+    """The run of an arm at a preset with changes, recorded at the times `at` or at the arm's own."""
+    chosen = study.arm(arm)
+    job = Job(chosen, study.specify(preset, **changes), seed_number(study, seed))
+    check_read(study, chosen, changes)
+    plan = job.plan()
+    if at is None:
+        return job
+    end = horizon(plan)
+    times = tuple(sorted(set(time_numbers(study, at))))
+    if not times or times[0] < 0 or times[-1] > end * (1 + ROUNDING):
+        raise PlanError(
+            f"{study.name}.{job.arm.__name__} runs from 0 to {end:g}; it cannot be recorded at "
+            f"{times[:1] + times[-1:]}."
+        )
+    return dataclasses.replace(job, at=times)
+
+
+def check_read(study: Study, arm: Arm, given: Iterable[str]) -> None:
+    """A field that is given and that the arm does not read is a mistake."""
+    read = fields_read(arm, study.spec)
+    for name in given:
+        if name not in read:
+            others = [a.__name__ for a in study.arms if name in fields_read(a, study.spec)]
+            who = f"Arms that do: {', '.join(others)}." if others else "No arm does."
+            raise SpecError(
+                f'{study.name}.{arm.__name__} does not read "{name}": it would change nothing. {who} Leave it out.'
+            )
+
+
+def seed_number(study: Study, seed: Any) -> int:
+    """A seed, which is a whole number."""
+    if not is_seed(seed):
+        raise SpecError(f"{study.name}: a seed is a whole number from 0 to {SEEDS - 1}, got seed={seed!r}.")
+    return int(seed)
+
+
+def seed_numbers(study: Study, seeds: Any) -> tuple[int, ...]:
+    """The seeds of a sweep: 0, 1, ... if their number is given, else the numbers themselves."""
+    if is_whole(seeds):
+        numbers = tuple(range(seeds))
+    elif is_axis(seeds):
+        numbers = tuple(seeds)
+    else:
+        numbers = ()
+    whole = all(is_seed(seed) for seed in numbers)
+    if not numbers or not whole or len(set(numbers)) != len(numbers):
+        raise SpecError(
+            f"{study.name}: seeds are one or more different numbers from 0 to {SEEDS - 1}, all of them whole, "
+            f"got seeds={seeds!r}."
+        )
+    return tuple(map(int, numbers))
+
+
+def time_numbers(study: Study, at: Any) -> tuple[float, ...]:
+    """Record times, which are a list of numbers."""
+    try:
+        if isinstance(at, str | bytes):
+            raise TypeError(at)
+        times = tuple(float(t) for t in at)
+    except (TypeError, ValueError, OverflowError):
+        raise SpecError(f"{study.name}: `at` is a list of times, such as at=[1, 10], got at={at!r}.") from None
+    if any(map(math.isnan, times)):
+        raise SpecError(f"{study.name}: nan is not a time, got at={list(times)}.")
+    return times
+
+
+def is_axis(value: Any) -> bool:
+    """Whether it is a list of values rather than one."""
+    return not isinstance(value, str) and np.ndim(value) == 1
+
+
+def is_whole(number: Any) -> bool:
+    """Whether it is an integer; 1.0 and True are not."""
+    return isinstance(number, int | np.integer) and not isinstance(number, bool)
+
+
+def is_seed(number: Any) -> bool:
+    """Whether it is an integer in the range of seeds."""
+    return is_whole(number) and 0 <= number < SEEDS
