@@ -129,6 +129,9 @@ def forward(state: Sector, spec: Spec) -> Forward:
     types, counts, _ = patterns(spec)
     D = spec.dim - 3.0
     has = HAS[types]
+    # S[r', r] is common + score (delta_r'r - 1 / D) for irrelevant words.
+    score = scale(spec) * jnp.sinh(2 * state.angle)
+    common = S[3, 3] / D
     r = counts.sum(axis=1)
     temper = spec.width**-0.5
     # A special query.
@@ -138,8 +141,6 @@ def forward(state: Sector, spec: Spec) -> Forward:
     p_kq = jnp.where(has[:, None, :], at_q / total_q[:, None, :], 0.0)
     p_iq = jnp.where(has, random_q / total_q, 0.0)
     # An irrelevant query: the same word is another key than other irrelevant words.
-    score = scale(spec) * jnp.sinh(2 * state.angle)
-    common = S[3, 3] / D
     at_j = jnp.where(has, jnp.exp(temper * S[:3, 3] / D**0.5), 0.0)[:, :, None]
     itself = jnp.exp(temper * (common + score * (1 - 1 / D)))
     other = jnp.exp(temper * (common - score / D))

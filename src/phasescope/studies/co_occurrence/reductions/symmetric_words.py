@@ -75,12 +75,13 @@ def start(spec: Spec) -> Sectors:
 def trivial_start(size: int, spec: Spec) -> gram_matrices.Grams:
     """The Grams of the orthogonal start in an orthonormal basis of so many vectors."""
     same = scale(spec) * jnp.eye(size)
+    zero = jnp.zeros((size, size))
     beta = jnp.asarray(spec.scale_1**2 * spec.width * spec.output_norm, float)
     return gram_matrices.Grams(
         beta=beta,
         G=jnp.zeros(size),
         A=same,
-        S=jnp.zeros((size, size)),
+        S=zero,
         Q=same,
         K=same,
     )
@@ -124,11 +125,14 @@ def forces(state: Sectors, spec: Spec) -> tuple[Float[Array, "7"], Float[Array, 
 
 def forward(state: Sectors, spec: Spec) -> Forward:
     """One sample of each type."""
-    r, _, _, root = sizes(spec)
+    size = sizes(spec)
+    r = size.r
+    S = state.trivial.S
+    itself, other = random_block(jnp.diagonal(S)[3:], *_scores(state, spec), spec)
     G_k = state.trivial.G[:3]
-    G_r = state.trivial.G[3:] / root
-    p_kq, p_rq = _special_queries(state.trivial.S, spec)
-    p_kr, p_self, p_other = _irrelevant_queries(state, spec)
+    G_r = state.trivial.G[3:] / size.root
+    p_kq, p_rq = _special_queries(S, size, spec)
+    p_kr, p_self, p_other = _irrelevant_queries(S, itself, other, size, spec)
     mean_q = jnp.einsum("tkq,k->tq", p_kq, G_k) + (r * G_r)[:, None] * p_rq
     mean_r = p_kr @ G_k + (p_self + (r - 1) * p_other) * G_r
     return Forward(
@@ -145,27 +149,34 @@ def forward(state: Sectors, spec: Spec) -> Forward:
     )
 
 
-def _special_queries(S: Float[Array, "7 7"], spec: Spec) -> tuple[Array, Array]:
+def _special_queries(S: Float[Array, "7 7"], size: Sizes, spec: Spec) -> tuple[Array, Array]:
     """Attention weights of a special query, on special and on irrelevant keys; 0 where a type does not hold it."""
-    r, _, _, root = sizes(spec)
-    special = S[:3, :3] / spec.width**0.5
-    irrelevant = S[3:, :3] / root[:, None] / spec.width**0.5
-    p_kq, p_rq = _softmax(special[None], irrelevant, HAS[:, :, None], r[:, None])
+    special = (S[:3, :3] / spec.width**0.5)[None]
+    irrelevant = S[3:, :3] / size.root[:, None] / spec.width**0.5
+    p_kq, p_rq = _softmax(special, irrelevant, HAS[:, :, None], size.r[:, None])
     return jnp.where(HAS[:, None, :], p_kq, 0.0), jnp.where(HAS, p_rq, 0.0)
 
 
-def _irrelevant_queries(state: Sectors, spec: Spec) -> tuple[Array, Array, Array]:
-    """Attention weights of an irrelevant query: on special keys, on itself, on each other irrelevant word."""
-    S = state.trivial.S
-    r, _, _, root = sizes(spec)
-    between, within = _scores(state, spec)
-    itself, other = random_block(jnp.diagonal(S)[3:], between, within, spec)
+def _irrelevant_queries(
+    S: Float[Array, "7 7"],
+    itself: Float[Array, "type"],
+    other: Float[Array, "type"],
+    size: Sizes,
+    spec: Spec,
+) -> tuple[Array, Array, Array]:
+    """Attention weights of an irrelevant query: on special keys, on itself, on each other irrelevant word.
+
+    `itself` and `other` are its scores with itself and with another irrelevant word of its sample.
+    """
     # The query itself is one more key beside the special ones.
-    keys = jnp.concatenate([S[:3, 3:].T / root[:, None], itself[:, None]], axis=1) / spec.width**0.5
+    keys = jnp.concatenate([S[:3, 3:].T / size.root[:, None], itself[:, None]], axis=1)
     has = np.pad(HAS, ((0, 0), (0, 1)), constant_values=True)
-    others = jnp.maximum(r - 1, 0.0)
-    tempered = other / spec.width**0.5
-    p_keys, p_other = _softmax(keys[:, :, None], tempered[:, None], has[:, :, None], others[:, None])
+    p_keys, p_other = _softmax(
+        special=(keys / spec.width**0.5)[:, :, None],
+        random=(other / spec.width**0.5)[:, None],
+        has=has[:, :, None],
+        count=jnp.maximum(size.r - 1, 0.0)[:, None],
+    )
     return p_keys[:, :3, 0], p_keys[:, 3, 0], p_other[:, 0]
 
 
