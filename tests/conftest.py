@@ -16,7 +16,6 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 assert "phasescope.spec" not in sys.modules, "annotations can only be enforced before phasescope is imported"
-pytest.register_assert_rewrite("studies.contract")
 jaxtyping.install_import_hook("phasescope", "runtime_types.checked")
 
 

@@ -1,6 +1,32 @@
-"""What a study's tests use: the contract that every study keeps, and evidence on which no claim may hold."""
+"""What a study's tests use: the contract that every study keeps, and evidence on which no claim may hold.
+
+`ClaimContract`, `VerdictContract` and `FigureContract` are classes of tests to subclass; they need pytest.
+"""
+
+from typing import TYPE_CHECKING, Any
 
 from .contract import check_study as check_study
-from .contract import constant_like as constant_like
-from .contract import noise_like as noise_like
 from .fields import fields_read_by as fields_read_by
+from .structureless import constant_like as constant_like
+from .structureless import noise_like as noise_like
+
+if TYPE_CHECKING:
+    from .contracts import ClaimContract as ClaimContract
+    from .contracts import FigureContract as FigureContract
+    from .contracts import VerdictContract as VerdictContract
+
+WITH_PYTEST = ("ClaimContract", "FigureContract", "VerdictContract")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in WITH_PYTEST:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from ..errors import MissingExtra
+
+    try:
+        import pytest  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra(f"`phasescope.testing.{name}` needs pytest: pip install pytest") from error
+    from . import contracts
+
+    return getattr(contracts, name)

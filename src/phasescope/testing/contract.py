@@ -6,11 +6,10 @@ import contextlib
 import dataclasses
 import inspect
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import jax
 import numpy as np
-import xarray as xr
 
 from ..claims.claim import Claim
 from ..engine.calls import check_schedule
@@ -209,20 +208,3 @@ def _carried_out(study: Study) -> Iterator[str]:
             figure.render(*(evidence.get(e)[0] for e in figure.evidence))
         except Exception as error:
             yield f"figure {figure.id} cannot be drawn: {type(error).__name__}: {error}"
-
-
-def noise_like(ds: xr.Dataset, seed: int = 0) -> xr.Dataset:
-    """White noise in the shape of a dataset: evidence on which no claim may hold."""
-    return _filled(ds, np.random.default_rng(seed).standard_normal)
-
-
-def constant_like(ds: xr.Dataset, value: float = 1.0) -> xr.Dataset:
-    """A constant in the shape of a dataset: evidence on which no claim about change may hold."""
-    return _filled(ds, lambda shape: np.full(shape, value))
-
-
-def _filled(ds: xr.Dataset, fill: Callable[[tuple[int, ...]], np.ndarray]) -> xr.Dataset:
-    """Other floats in their place; whole numbers and names stay."""
-    variables = {name: ds.variables[name] for name in ds.data_vars}
-    floats = lambda v: np.issubdtype(v.dtype, np.floating)
-    return ds.copy(data={name: fill(v.shape) if floats(v) else v.values for name, v in variables.items()})

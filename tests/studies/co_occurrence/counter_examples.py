@@ -4,8 +4,19 @@ evidence on which it does, so that the failure found is one that the check can t
 import xarray as xr
 
 from phasescope.studies.co_occurrence.phases import spec_of
-
-from ..spoiling import Change, backwards, delayed, every, flipped, last, lost, powered, scaled, shifted, shuffled
+from phasescope.testing.spoiling import (
+    Change,
+    backwards,
+    delayed,
+    every,
+    flipped,
+    last,
+    lost,
+    powered,
+    scaled,
+    shifted,
+    shuffled,
+)
 
 drifting = last(lambda ds: ds.assign(casimir=ds.casimir * (1 + 1e-6 * ds.s)), "casimir drifts")
 growing = last(lambda ds: ds.assign(beta=ds.beta * (1 + ds.s / 10)), "beta grows")

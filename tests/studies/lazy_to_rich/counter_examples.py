@@ -6,7 +6,7 @@ import json
 import numpy as np
 import xarray as xr
 
-from ..spoiling import (
+from phasescope.testing.spoiling import (
     Change,
     backwards,
     every,

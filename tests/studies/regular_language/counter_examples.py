@@ -7,8 +7,7 @@ import numpy as np
 import xarray as xr
 
 from phasescope.studies.regular_language.phases import training_time
-
-from ..spoiling import (
+from phasescope.testing.spoiling import (
     Change,
     backwards,
     delayed,

@@ -3,7 +3,7 @@ evidence on which it does, so that the failure found is one that the check can t
 
 import xarray as xr
 
-from ..spoiling import (
+from phasescope.testing.spoiling import (
     Change,
     backwards,
     every,

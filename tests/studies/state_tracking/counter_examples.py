@@ -5,8 +5,18 @@ import numpy as np
 import xarray as xr
 
 from phasescope.studies.state_tracking.phases import curriculum
-
-from ..spoiling import Change, backwards, every, flipped, last, lost, reordered, scaled, shifted, swapped
+from phasescope.testing.spoiling import (
+    Change,
+    backwards,
+    every,
+    flipped,
+    last,
+    lost,
+    reordered,
+    scaled,
+    shifted,
+    swapped,
+)
 
 drifting = last(lambda ds: ds.assign(conserved=ds.conserved + 1e-12 * ds.time), "conserved drifts")
 at_rest = every(lambda ds: ds.assign(q43=0 * ds.q43, q44=0 * ds.q44), "no motion")

@@ -4,7 +4,18 @@ made-up evidence on which it does."""
 import numpy as np
 import xarray as xr
 
-from ..spoiling import Change, backwards, every, flipped, last, lost, reordered, scaled, shifted, swapped
+from phasescope.testing.spoiling import (
+    Change,
+    backwards,
+    every,
+    flipped,
+    last,
+    lost,
+    reordered,
+    scaled,
+    shifted,
+    swapped,
+)
 
 
 def one_seed_lost(name: str) -> Change:
