@@ -28,7 +28,20 @@ T = TypeVar("T")
 
 @dataclasses.dataclass(frozen=True)
 class Study:
-    """A paper: its default numbers, named presets, arms, claims and figures, and nothing else."""
+    """A paper: its default numbers, named presets, arms, claims and figures, and nothing else.
+
+        >>> study = ps.find("linear_modes")
+        >>> study.specify(epsilon=1e-4).epsilon
+        0.0001
+        >>> [arm.__name__ for arm in study.arms]
+        ['descent', 'flow', 'logistic']
+
+    **Arguments:** `name`: one word. `spec`: the default numbers. `arms`: functions `Spec -> Plan`.
+    `claims`, `figures`: in the order of the paper. `paper`, `bibtex`: what to cite. `presets`: named
+    Specs, one for each figure of the paper.
+
+    **Raises:** `SpecError` if a field has a name that the verbs use themselves.
+    """
 
     name: str
     spec: Spec
@@ -74,7 +87,18 @@ def _pick(kind: str, name: str, known: Mapping[str, T], study: str) -> T:
 
 
 def find(study: str | Study) -> Study:
-    """A study by its name, or by the path of its file; what is already a study passes through."""
+    """A study by its name, or by the path of its file.
+
+        >>> ps.find("linear_modes").name
+        'linear_modes'
+
+    **Arguments:** `study`: the name of an installed study, or the path of a Python file that holds one
+    (loaded anew when it was edited); what is already a study passes through.
+
+    **Returns:** a `Study`.
+
+    **Raises:** `StudyNotFound` if there is none of that name, or if it does not load.
+    """
     if isinstance(study, Study):
         return study
     if study.endswith(".py") or "/" in study:

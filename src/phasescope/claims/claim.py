@@ -36,17 +36,48 @@ class Regime:
 
 
 def published(*evidence: Request, expect: Outcome = Outcome.HOLDS, because: str = "") -> Regime:
-    """The paper's own experiment."""
+    """The paper's own experiment, as a regime of a claim.
+
+        >>> def idle(spec): ...
+        >>> regime = ps.published(ps.runs(idle), expect=ps.Outcome.FAILS, because="it is finite")
+        >>> str(regime.name), str(regime.expect)
+        ('published', 'fails')
+
+    **Arguments:** `evidence`: requests, handed to the check in this order. `expect`: the outcome that
+    has been established. `because`: why, if it is not *holds*.
+
+    **Returns:** a `Regime`, to be given to `ps.claim`.
+    """
     return Regime(RegimeName.PUBLISHED, evidence, expect, because)
 
 
 def theory(*evidence: Request, expect: Outcome = Outcome.HOLDS, because: str = "") -> Regime:
-    """The theorem's assumptions met, at sizes that the paper did not run."""
+    """The theorem's assumptions met, at sizes that the paper did not run, as a regime of a claim.
+
+        >>> def idle(spec): ...
+        >>> ps.theory(ps.runs(idle, width=4096)).expect.value
+        'holds'
+
+    **Arguments:** `evidence`: requests, handed to the check in this order. `expect`: the outcome that
+    has been established. `because`: why, if it is not *holds*.
+
+    **Returns:** a `Regime`, to be given to `ps.claim`.
+    """
     return Regime(RegimeName.THEORY, evidence, expect, because)
 
 
 def beyond(*evidence: Request, expect: Outcome = Outcome.HOLDS, because: str = "") -> Regime:
-    """An assumption relaxed on purpose."""
+    """An assumption relaxed on purpose, as a regime of a claim.
+
+        >>> def idle(spec): ...
+        >>> str(ps.beyond(ps.runs(idle, optimiser="adam")).name)
+        'beyond'
+
+    **Arguments:** `evidence`: requests, handed to the check in this order. `expect`: the outcome that
+    has been established. `because`: why, if it is not *holds*.
+
+    **Returns:** a `Regime`, to be given to `ps.claim`.
+    """
     return Regime(RegimeName.BEYOND, evidence, expect, because)
 
 
@@ -75,7 +106,26 @@ class Claim:
 
 
 def claim(cites: str, *where: Regime | Request, id: str = "") -> Callable[[Callable[..., Verdict]], Claim]:
-    """Make a check a claim. `where` is one or more regimes, or plain evidence for the published one."""
+    """Make a check a claim of the study.
+
+        >>> def theory_table():
+        ...     return xr.Dataset({"rate": 0.5})
+        >>> @ps.claim("Theorem 1", ps.tables(theory_table))
+        ... def the_rate_is_positive(table):
+        ...     "The rate is positive."
+        ...     return ps.positive(table.rate)
+        >>> the_rate_is_positive.statement, the_rate_is_positive(theory_table()).outcome.value
+        ('The rate is positive.', 'holds')
+
+    **Arguments:** `cites`: where the paper says it. `where`: one or more regimes, or plain evidence
+    for the published one. `id`: by which the ledger names it; the function's name if not given.
+
+    **Returns:** a decorator that makes the function, whose docstring is the statement, a `Claim`. It
+    stays callable, so that a test can hand it made-up evidence on which it must fail.
+
+    **Raises:** `PlanError` if a regime is given twice, or expects another outcome than *holds*
+    without a reason; when called, if the check returns no `Verdict`.
+    """
     regimes = tuple(r for r in where if isinstance(r, Regime))
     plain = tuple(r for r in where if not isinstance(r, Regime))
     if plain or not regimes:

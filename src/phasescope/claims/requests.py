@@ -65,7 +65,17 @@ Request = Runs | Sweeps | Tables | Sized | Recorded
 def runs(
     arm: Arm, *, preset: str | None = None, seed: int = 0, at: Iterable[float] | None = None, **changes: Any
 ) -> Runs:
-    """Ask for one run: `runs(flow, epsilon=1e-4)`."""
+    """Ask for one run of an arm. Requests that are equal share their evidence.
+
+        >>> def flow(spec): ...
+        >>> ps.runs(flow, epsilon=1e-4) == ps.runs(flow, epsilon=1e-4)
+        True
+
+    **Arguments:** `arm`: the function. `preset`: named Spec to start from. `seed`: root of all random
+    numbers. `at`: record times in place of the arm's own. `changes`: fields of the Spec.
+
+    **Returns:** a request, to be given to a claim or a figure.
+    """
     return Runs(arm, preset, tuple(sorted(changes.items())), seed, None if at is None else tuple(at))
 
 
@@ -78,10 +88,17 @@ def sweeps(
     block: int | None = None,
     **fields: Any,
 ) -> Sweeps:
-    """Ask for a sweep: fields given as lists are its axes, the others are changed for all: `sweeps(gd, eta=[.1, .2])`.
+    """Ask for a sweep: fields given as lists are its axes, the others are changed for all.
 
-    `block` is the number of lanes in a block: with as many floats as that, a block shares one seed and its random
-    numbers.
+        >>> def descent(spec): ...
+        >>> ps.sweeps(descent, eta=[0.1, 0.2], steps=100).axes
+        (('eta', (0.1, 0.2)),)
+
+    **Arguments:** `arm`: the function. `preset`: named Spec to start from. `seeds`: how many. `at`:
+    record times in place of the arm's own. `block`: the width of a block. `fields`: fields of
+    the Spec, lists or single values.
+
+    **Returns:** a request, to be given to a claim or a figure.
     """
     axes = tuple((k, tuple(v)) for k, v in fields.items() if _is_axis(v))
     changes = tuple(sorted((k, v) for k, v in fields.items() if not _is_axis(v)))
@@ -89,18 +106,48 @@ def sweeps(
 
 
 def tables(function: Callable[..., Any], **arguments: Any) -> Tables:
-    """Ask for a dataset that `function(**arguments)` computes."""
+    """Ask for a dataset that theory computes directly, without a run.
+
+        >>> def spectrum(size):
+        ...     return xr.Dataset({"value": ("mode", np.arange(size))})
+        >>> ps.tables(spectrum, size=4).arguments
+        (('size', 4),)
+
+    **Arguments:** `function`: returns a dataset. `arguments`: what it is called with.
+
+    **Returns:** a request, to be given to a claim or a figure.
+    """
     frozen = tuple(sorted((k, tuple(v) if _is_axis(v) else v) for k, v in arguments.items()))
     return Tables(function, frozen)
 
 
 def sized(small: Runs | Sweeps | Tables, full: Runs | Sweeps | Tables) -> Sized:
-    """Ask for `small` by default and for `full` with `check --full`; the ledger says which rows were reduced."""
+    """Ask for `small` by default and for `full` with `check --full`.
+
+        >>> def flow(spec): ...
+        >>> ps.sized(ps.runs(flow, size=6), ps.runs(flow, size=64)).full.changes
+        (('size', 64),)
+
+    **Arguments:** `small`, `full`: requests for the same question at laptop size and at full size.
+
+    **Returns:** a request; the ledger says which rows were judged at reduced size.
+    """
     return Sized(small, full)
 
 
 def recorded(request: Runs | Sweeps, file: Path) -> Recorded:
-    """Ask for what `ps.record` left in the file; `check --recompute` runs the request itself instead."""
+    """Ask for evidence that was computed once, on a machine that few have.
+
+        >>> from pathlib import Path
+        >>> def decoder(spec): ...
+        >>> ps.recorded(ps.runs(decoder), Path("decoder.zip")).request.arm.__name__
+        'decoder'
+
+    **Arguments:** `request`: what was asked for; `check --recompute` runs it. `file`: the recorded
+    dataset with its manifest, beside the study.
+
+    **Returns:** a request; the ledger marks the rows that rest on it.
+    """
     return Recorded(request, file)
 
 

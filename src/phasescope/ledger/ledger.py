@@ -12,7 +12,17 @@ from ..claims.claim import RegimeName
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One line of the ledger: a claim in a regime."""
+    """One line of the ledger: a claim in a regime.
+
+        >>> ledger = ps.check("linear_modes", claim="waiting_time_is_logarithmic", store=False)
+        >>> row = ledger.rows[0]
+        >>> str(row.outcome), str(row.expected), row.surprising
+        ('holds', 'holds', False)
+
+    `measured`, `required` and `where` are sentences; `value`, `at` and `vacuous` are the facts in
+    them. `runs` names the runs it rests on, `seconds` is what the judgement took. `reduced`,
+    `recorded` and `outdated` say what to know of the evidence, `error` that the check did not run.
+    """
 
     study: str
     claim: str
@@ -43,7 +53,14 @@ class Row:
 
 @dataclasses.dataclass(frozen=True)
 class Ledger:
-    """Rows, in the order of the paper."""
+    """What a check of claims found: rows in the order of the paper. Printed, it is a table.
+
+        >>> ledger = ps.check("linear_modes", claim="waiting_time_is_logarithmic", store=False)
+        >>> len(ledger), ledger.surprises
+        (1, [])
+
+    **Arguments:** `rows`: of all claims, regime by regime.
+    """
 
     rows: tuple[Row, ...]
 

@@ -36,29 +36,24 @@ def check(
     store: str | Path | bool | None = None,
     progress: bool | None = None,
 ) -> Ledger:
-    """Check the claims of some studies and return the ledger of verdicts.
+    """Check the claims of some studies.
 
-        >>> import phasescope as ps
-        >>> ledger = ps.check("regular_language", claim="4.1-u1", store=False)  # doctest: +SKIP
-        >>> [row.outcome for row in ledger.surprises]  # doctest: +SKIP
-        []
+        >>> ledger = ps.check("linear_modes", claim="waiting_time_is_logarithmic", store=False)
+        >>> [str(row.outcome) for row in ledger]
+        ['holds']
 
-    Arguments:
-        *studies: names, paths of files or `Study` objects; all installed studies if none is given.
-        claim: only the claim of this id or name.
-        regime: only this regime: published, theory or beyond.
-        full: use the full-size evidence where a reduced one is the default.
-        recompute: run again what is recorded, which a GPU should do.
-        store: the folder of results; `False` keeps nothing. Default: `$PHASESCOPE_STORE`, else `./phasescope-runs`.
-        progress: show a bar, or do not; without it, a bar is shown if standard error is a terminal.
+    **Arguments:**
 
-    Returns:
-        A ledger with one row for each claim in each regime. A claim whose check cannot be carried out is an undecided
-        row with `error`, not an exception.
+    - `studies`: names, paths of files or Studies; all installed ones if none is named.
+    - `claim`: the id or name of one claim.
+    - `regime`: published, theory or beyond.
+    - `full`: ask for full-size evidence.
+    - `recompute`: run the requests whose evidence is recorded.
+    - `store`, `progress`: as for `run`.
 
-    Raises:
-        StudyNotFound: there is no such study, or it is broken.
-        SpecError: no study has the claim, or there is no such regime.
+    **Returns:** a `Ledger`. A check that could not be carried out is a row too.
+
+    **Raises:** `StudyNotFound` for an unknown study or claim, `SpecError` for an unknown regime.
     """
     chosen = [find(study) for study in (studies or installed())]
     context = default_context(store, progress)

@@ -18,7 +18,25 @@ def draw(
     store: str | Path | bool | None = None,
     progress: bool | None = None,
 ) -> list[Path]:
-    """Draw the figures of some studies (all installed ones if none is named) and return the files."""
+    """Draw the figures of some studies into files.
+
+        >>> files = ps.draw("linear_modes", out="drawn", store=False)
+        >>> [file.name for file in files]
+        ['linear_modes-learning_curves.png']
+
+    **Arguments:**
+
+    - `studies`: names, paths of files or Studies; all installed ones if none is named.
+    - `figure`: the id or name of one figure.
+    - `out`: the folder.
+    - `format`: png, pdf or svg, or several of them.
+    - `full`: ask for full-size evidence.
+    - `store`, `progress`: as for `run`.
+
+    **Returns:** the files. A figure that cannot be drawn is a warning.
+
+    **Raises:** `StudyNotFound` for an unknown study or figure, `SpecError` for an unknown format.
+    """
     from .context import default_context
     from .draw_figures import draw_figures
 

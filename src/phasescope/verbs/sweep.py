@@ -45,33 +45,27 @@ def sweep(
     progress: bool | None = None,
     **fields: Any,
 ) -> xr.Dataset:
-    """Run one arm over the product of the fields that are given as lists.
+    """Run one arm over the product of some values and return one dataset.
 
-        >>> import phasescope as ps
-        >>> ds = ps.sweep("regular_language", "symmetric", preset="tiny", lam=[2.0, 4.0], at=[1, 2], store=False)
-        >>> dict(ds.loss.sizes)
-        {'lam': 2, 'time': 2}
+        >>> sw = ps.sweep("linear_modes", "logistic", epsilon=[1e-3, 1e-4], store=False)
+        >>> sw.loss.dims
+        ('epsilon', 'time')
 
-    Arguments:
-        study: the name of an installed study, the path of a file, or a `Study`.
-        arm: one of its arms, by name or as the function itself.
-        preset: a named set of numbers to start from; without one, the study's default.
-        seeds: how many seeds (0, 1, ...), or the seeds themselves: a further axis, if there are several.
-        at: times to record at, in the arm's own unit, instead of its own schedule.
-        block: lanes in a block, which is part of a run's identity; without it, what suits the machine.
-        executor: any `concurrent.futures` executor to carry the blocks; without one, threads of this process do.
-        store: the folder of results; `False` keeps nothing. Default: `$PHASESCOPE_STORE`, else `./phasescope-runs`.
-        progress: show a bar, or do not; without it, a bar is shown if standard error is a terminal.
-        **fields: fields of the study's Spec; those given as lists are the axes.
+    Floats and seeds are lanes of one program, other fields are programs of their own. Finished blocks
+    are read from the store.
 
-    Returns:
-        A dataset like that of `run` with one more dim for each axis. A run that left the finite numbers has the time
-        in the coordinate `diverged_at` and NaN from there on. `attrs["ids"]` names the blocks.
+    **Arguments:**
 
-    Raises:
-        StudyNotFound: there is no such study, or it is broken.
-        SpecError: a name does not exist, or a value is out of range.
-        PlanError: the arm cannot be run, or recorded, as asked.
+    - `study`, `arm`, `preset`, `at`, `store`, `progress`: as for `run`.
+    - `seeds`: how many, or which.
+    - `block`: the width of a block of lanes, which is part of a run's identity.
+    - `executor`: of `concurrent.futures`, to carry the tasks; threads of this process if not given.
+    - `fields`: fields of the Spec; those given as lists are the axes.
+
+    **Returns:** a dataset with a dim for each axis. A lane that left the finite numbers is data: it
+    has a time `diverged_at`, and NaN from there on.
+
+    **Raises:** `StudyNotFound`, `SpecError`, `PlanError`, `StoreError`.
     """
     layout = lay_out(find(study), arm, fields, preset=preset, seeds=seeds, at=at, block=block)
     return run_layout(layout, default_context(store, progress), executor).dataset
