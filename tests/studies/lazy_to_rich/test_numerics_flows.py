@@ -214,3 +214,14 @@ def test_a_horizon_before_a_phase_decides_nothing_about_it(short, id):
 def test_an_infinite_slope_is_the_default():
     spec = ps.find("lazy_to_rich").specify(p_tilde=jnp.inf)
     assert spec == ps.find("lazy_to_rich").spec
+
+
+def test_stage_one_records_the_part_of_the_loss_that_it_measures():
+    run = ps.run("lazy_to_rich", "stage_one", preset="tiny", store=False, progress=False)
+    keys = np.arange(4)  # of six tokens
+    behind = np.tril(np.exp(-0.01 * np.maximum(keys[:, None] - keys, 0)))
+    head_1 = np.exp(-0.01 * keys[::-1])
+    read = (head_1 / head_1.sum()) @ (behind / behind.sum(1, keepdims=True))
+    missed = 0.5 * np.eye(4)[-1] - 0.01 * read
+    assert float(run.loss_g4[0]) == pytest.approx(0.5 * np.sum(missed**2), rel=1e-12)
+    assert "loss" not in run, "the loss of the whole model, in all arms that know it"

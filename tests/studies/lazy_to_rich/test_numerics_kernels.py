@@ -107,12 +107,12 @@ def test_a_table_says_nothing_beyond_its_end():
 def test_targets_beyond_the_known_range_are_an_error_on_the_host_and_nan_in_a_program():
     with pytest.raises(ps.SpecError, match=r"w_star=1\.6"):
         tabulated.tabulate(1.6, 38, "boolean")
-    assert np.isnan(tabulated.tabulated(1.6, 38, "boolean").top)
+    assert np.isnan(tabulated.table_for(1.6, 38, "boolean").top)
 
 
 def test_lanes_get_the_tables_of_their_own_targets():
     targets = jnp.array([0.3, 0.49, 0.3])
-    found = jax.jit(jax.vmap(lambda w: tabulated.tabulated(w, 38, "boolean")))(targets)
+    found = jax.jit(jax.vmap(lambda w: tabulated.table_for(w, 38, "boolean")))(targets)
     for i, w in enumerate(targets):
         np.testing.assert_array_equal(found.coefficients[i], tabulated.tabulate(float(w), 38, "boolean").coefficients)
 

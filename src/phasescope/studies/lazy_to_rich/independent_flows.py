@@ -1,8 +1,8 @@
-"""Flows that do not act on each other, each at a pace of its own.
+"""Flows that do not act on each other, each solved at its own pace.
 
 Behind a frozen first layer the heads of the second are independent. Head 1 is stiff: its value relaxes at a rate near 1 as
 long as the flow lasts, so that an explicit solver takes some 4,000 cheap steps to t = 10^4, bound by stability. Head 2
-needs 200 steps, each with many looks into the kernels' table. As one system they would take the steps of the
+needs 200 steps, each with many evaluations of the kernels' table. As one system they would take the steps of the
 first at the price of the second.
 """
 
@@ -16,7 +16,7 @@ import phasescope as ps
 
 
 class IndependentFlows(ps.Dynamics):
-    """Follow each part; what one moves (its `where`) must not enter another's field."""
+    """Follow each of `parts`; what one moves (its `where`) must not enter the field of another."""
 
     parts: tuple[ps.flow, ...]
     divisible: ClassVar[bool] = False
@@ -25,9 +25,10 @@ class IndependentFlows(ps.Dynamics):
         return tuple(part.init(params) for part in self.parts)
 
     def advance(self, state: ps.State, t0: Array, t1: Array, key: Array) -> ps.State:
-        params, carry = state.params, []
-        for part, own in zip(self.parts, state.carry, strict=True):
-            after = part.advance(ps.State(state.params, state.memory, own), t0, t1, key)
+        params = state.params
+        carries = []
+        for part, carry in zip(self.parts, state.carry, strict=True):
+            after = part.advance(ps.State(state.params, state.memory, carry), t0, t1, key)
             params = ps.put(params, part.where, part.where(after.params))
-            carry.append(after.carry)
-        return ps.State(params, state.memory, tuple(carry))
+            carries.append(after.carry)
+        return ps.State(params, state.memory, tuple(carries))

@@ -27,11 +27,12 @@ from .kernels.analytic import Kernels
 from .kernels.tabulated import Table
 from .model import four_gram
 from .model.definition import Held, Weights, start
-from .observables import see, see_first_layer
+from .observables import Observed, measure, measure_first_layer
 from .spec import FLOW, MODEL, Spec
 
 RECORDS = 480
-RTOL, ATOL = 1e-10, 1e-14
+RTOL = 1e-10
+ATOL = 1e-14
 STEPS = 5_000_000  # of head 1 between two records: enough for t = 10^7
 Description = Callable[[Held, Spec], Kernels]
 
@@ -41,8 +42,7 @@ def exact_flow(spec: Spec) -> ps.Plan:
     """Gradient flow of the true softmax model at any length, without sampling; time is t."""
     _sharp_first_layer(spec, "exact_flow", "mean_field_flow")
     check_table(spec, "exact_flow")
-    table = lambda: tabulated.tabulated(spec.w_star, spec.keys, spec.tokens)
-    return _second_layer(spec, softmax, table)
+    return _second_layer(spec, softmax, table=lambda: tabulated.table_for(spec.w_star, spec.keys, spec.tokens))
 
 
 @ps.arm(reads=FLOW)
@@ -71,24 +71,32 @@ def joint_flow(spec: Spec) -> ps.Plan:
     if spec.tokens == "boolean" or spec.p_tilde is not None:
         raise ps.SpecError("joint_flow trains the first layer, on gaussian tokens: leave p_tilde and tokens alone.")
     _below("2 w_star^4", 2 * spec.w_star**4, 1.0, "joint_flow", "choose a smaller w_star")
-    downhill = lambda w: jax.tree.map(jnp.negative, jax.grad(lambda w: jnp.sum(joint_losses(w, spec)))(w))
+
+    def downhill(weights: Weights) -> Weights:
+        slope = jax.grad(lambda w: jnp.sum(joint_losses(w, spec)))(weights)
+        return jax.tree.map(jnp.negative, slope)
+
     return ps.Plan(
         init=lambda key: start(spec, joint=True),
         stages=(ps.Stage("training", ps.flow(downhill, rtol=RTOL, atol=ATOL), _times(spec)),),
-        measure=lambda w: see(w, spec, joint_kernels(w, spec), velocity=downhill(w)),
+        measure=lambda w: measure(w, spec, joint_kernels(w, spec), velocity=downhill(w)),
     )
 
 
 @ps.arm(reads=("alpha", "sigma", "length", "p_start", "horizon"))
 def stage_one(spec: Spec) -> ps.Plan:
     """The first layer alone, all else frozen at the start: its slope grows like a logarithm; time is t."""
-    p, g = jnp.asarray(spec.p_first), jnp.asarray(spec.sigma)
-    loss = lambda slope: four_gram.blurred_loss(slope, p, g, spec.g_star, spec.length)
-    follow = ps.flow(lambda slope: -jax.grad(loss)(slope), rtol=RTOL, atol=ATOL, kappa=1e-2)
+    p = jnp.asarray(spec.p_first)
+    g = jnp.asarray(spec.sigma)
+
+    def loss_g4(slope: Array) -> Array:
+        return four_gram.blurred_loss(slope, p, g, spec.g_star, spec.length)
+
+    follow = ps.flow(lambda slope: -jax.grad(loss_g4)(slope), rtol=RTOL, atol=ATOL, kappa=1e-2)
     return ps.Plan(
         init=lambda key: jnp.asarray(spec.sigma),
         stages=(ps.Stage("stage I", follow, _times(spec)),),
-        measure=lambda slope: see_first_layer(slope, p, g, loss(slope)),
+        measure=lambda slope: measure_first_layer(slope, p, g, loss_g4(slope)),
     )
 
 
@@ -111,10 +119,10 @@ def exponential(held: Held, spec: Spec) -> Kernels:
     return analytic.exponential(held.weights.w_k * held.weights.w_q, spec.c_star, spec.keys)
 
 
-def velocity(held: Held, spec: Spec, describe: Description, kappa=1.0) -> Weights:
+def velocity(held: Held, spec: Spec, describe: Description, kappa: float = 1.0) -> Weights:
     """The flow of the second layer."""
-    p, g, *_ = held.weights
-    return Weights(*head_1_velocity(p, g, spec), *head_2_velocity(held, spec, describe, kappa))
+    head_1 = head_1_velocity(held.weights.p, held.weights.g, spec)
+    return Weights(*head_1, *head_2_velocity(held, spec, describe, kappa))
 
 
 def head_1_velocity(p: Array, g: Array, spec: Spec) -> tuple[Array, Array]:
@@ -122,16 +130,20 @@ def head_1_velocity(p: Array, g: Array, spec: Spec) -> tuple[Array, Array]:
     if spec.p_tilde is None:
         return four_gram.velocity(p, g, spec.g_star, spec.keys)
     p_tilde = jnp.asarray(spec.p_tilde)
-    loss = lambda p, g: four_gram.blurred_loss(p_tilde, p, g, spec.g_star, spec.length)
+
+    def loss(p: Array, g: Array) -> Array:
+        return four_gram.blurred_loss(p_tilde, p, g, spec.g_star, spec.length)
+
     slope_p, slope_g = jax.grad(loss, argnums=(0, 1))(p, g)
     return -slope_p, -slope_g
 
 
-def head_2_velocity(held: Held, spec: Spec, describe: Description, kappa=1.0) -> tuple[Array, Array, Array]:
+def head_2_velocity(held: Held, spec: Spec, describe: Description, kappa: float = 1.0) -> tuple[Array, Array, Array]:
     """The flow of head 2."""
-    values, (_, _, w_k, w_q, h, _) = describe(held, spec), held.weights
-    push = kappa * analytic.drive(values, h, spec.h_star)
-    return w_q * push, w_k * push, spec.h_star * values.X - h * values.S
+    weights = held.weights
+    values = describe(held, spec)
+    push = kappa * analytic.drive(values, weights.h, spec.h_star)
+    return weights.w_q * push, weights.w_k * push, spec.h_star * values.X - weights.h * values.S
 
 
 def joint_kernels(weights: Weights, spec: Spec) -> Kernels:
@@ -150,36 +162,40 @@ def joint_losses(weights: Weights, spec: Spec) -> Float[Array, "2"]:
 def _second_layer(
     spec: Spec, describe: Description, table: Callable[[], Table] | None = None, kappa: float = 1.0
 ) -> ps.Plan:
+    """Stage II behind a frozen first layer; `kappa` is the arm's own unless the spec says otherwise."""
     kappa = kappa if spec.kappa is None else spec.kappa
-    # Tsit5: the most stable step for its price, which is what bounds head 1.
     head_1 = ps.flow(
         lambda held: head_1_velocity(held.weights.p, held.weights.g, spec),
-        rtol=RTOL, atol=ATOL, where=lambda held: held.weights[:2], max_steps=STEPS, solver=diffrax.Tsit5(),
-    )  # fmt: skip
+        rtol=RTOL,
+        atol=ATOL,
+        where=lambda held: held.weights[:2],
+        max_steps=STEPS,
+        solver=diffrax.Tsit5(),  # the most stable step for its price, which is what bounds head 1
+    )
     head_2 = ps.flow(
         lambda held: head_2_velocity(held, spec, describe, kappa),
-        rtol=RTOL, atol=ATOL, where=lambda held: held.weights[2:5],
-    )  # fmt: skip
-    follow = IndependentFlows((head_1, head_2))
+        rtol=RTOL,
+        atol=ATOL,
+        where=lambda held: held.weights[2:5],
+    )
+
+    def measured(held: Held) -> Observed:
+        speed = velocity(held, spec, describe, kappa)
+        return measure(held.weights, spec, describe(held, spec), velocity=speed)
+
     return ps.Plan(
         init=lambda key: Held(start(spec), table() if table else None),
-        stages=(ps.Stage("stage II", follow, _times(spec)),),
-        measure=lambda held: see(
-            held.weights, spec, describe(held, spec), velocity=velocity(held, spec, describe, kappa)
-        ),
+        stages=(ps.Stage("stage II", IndependentFlows((head_1, head_2)), _times(spec)),),
+        measure=measured,
     )
 
 
 def check_table(spec: Spec, who: str) -> None:
     """The kernels' table must cover the target and the start."""
-    _below("w_star", spec.w_star, tabulated.LARGEST_W * (1 + 1e-12), who, "use mean_field_flow or a smaller w_star")
-    _below(
-        "the first w_k w_q",
-        spec.sigma**2 * spec.imbalance,
-        tabulated.REACH * spec.c_star,
-        who,
-        "start with smaller weights",
-    )
+    most = tabulated.LARGEST_W * (1 + 1e-12)  # the largest itself is allowed, whatever its rounding
+    _below("w_star", spec.w_star, most, who, "use mean_field_flow or a smaller w_star")
+    first = spec.sigma**2 * spec.imbalance
+    _below("the first w_k w_q", first, tabulated.REACH * spec.c_star, who, "start with smaller weights")
 
 
 def _times(spec: Spec) -> ps.Schedule:

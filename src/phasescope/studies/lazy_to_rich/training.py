@@ -14,12 +14,14 @@ from .data import draw
 from .kernels import tabulated
 from .model import four_gram, gradient, matrix
 from .model.definition import Held, Weights, start
-from .observables import MatrixObserved, Observed, loss_of_4_gram, see
+from .model.matrix import MatrixWeights
+from .observables import Observed, loss_of_4_gram, measure, measure_matrices
 from .spec import DESCENT, MATRIX, Spec
 from .theory import check_table, softmax
 
 RECORDS = 160
-JUDGES = 2024  # the seed of the sequences on which losses without a closed form are estimated
+EVALUATION_SEED = 2024  # of the sequences on which losses without a closed form are estimated
+EVALUATION_SEQUENCES = 4096  # of many dimensions
 
 
 @ps.arm(reads=(*DESCENT, "imbalance"))
@@ -31,6 +33,12 @@ def online_sgd(spec: Spec) -> ps.Plan:
     elif spec.index_range == "L-2" and (spec.joint or spec.p_tilde is not None):
         raise ps.SpecError('index_range="L-2" is for a sharp first layer: leave joint and p_tilde alone.')
 
+    def init(key: Array) -> Held:
+        weights = start(spec, spec.joint)
+        if not exact:
+            return Held(weights)
+        return Held(weights, tabulated.table_for(spec.w_star, spec.keys, spec.tokens))
+
     def step(held: Held, t: Array, key: Array) -> Held:
         batch = draw(key, spec.tokens, spec.length, spec.batch)
         if spec.joint:
@@ -39,58 +47,56 @@ def online_sgd(spec: Spec) -> ps.Plan:
             slope = gradient.gradient(held.weights, batch, spec)
         return Held(jax.tree.map(lambda w, s: w - spec.eta * s, held.weights, slope), held.table)
 
-    def measure(held: Held) -> Observed:
+    def measured(held: Held) -> Observed:
         if exact:
-            return see(held.weights, spec, softmax(held, spec))
-        return see(held.weights, spec, None, losses=_losses(held.weights, spec))
+            return measure(held.weights, spec, softmax(held, spec))
+        return measure(held.weights, spec, None, losses=_losses(held.weights, spec))
 
-    return ps.Plan(
-        init=lambda key: Held(
-            start(spec, spec.joint), tabulated.tabulated(spec.w_star, spec.keys, spec.tokens) if exact else None
-        ),
-        stages=(ps.Stage("stage II", ps.iterate(step), ps.log_times(spec.steps, RECORDS), unit=spec.eta),),
-        measure=measure,
-    )
+    return ps.Plan(init=init, stages=(_stage(ps.iterate(step), spec),), measure=measured)
 
 
 @ps.arm(reads=(*DESCENT, *MATRIX))
 def high_dimensional(spec: Spec) -> ps.Plan:
     """Descent or Adam with tokens of many dimensions, on samples or in closed form; time is eta times steps."""
-    optimiser = optax.adam(spec.eta) if spec.optimiser == "adam" else optax.sgd(spec.eta)
     if spec.tokens == "boolean" or spec.p_tilde is not None or spec.index_range == "L-2" or spec.joint:
         raise ps.SpecError("high_dimensional is for gaussian tokens behind a sharp first layer, with all keys.")
+    optimiser = optax.adam(spec.eta) if spec.optimiser == "adam" else optax.sgd(spec.eta)
+
+    def losses(weights: MatrixWeights) -> Float[Array, "2"]:
+        if not spec.sampled:
+            return matrix.losses(weights, spec)
+        batch = matrix.draw(jr.key(EVALUATION_SEED), EVALUATION_SEQUENCES, spec)
+        return matrix.sampled_losses(weights, batch, spec)
+
     if spec.sampled:
-        judges = lambda: matrix.draw(jr.key(JUDGES), 4096, spec)
         learn = ps.descent(
             lambda w, batch: matrix.sampled_losses(w, batch, spec).sum(),
             optimiser,
             sample=lambda key, memory: matrix.draw(key, spec.batch, spec),
         )
-        losses = lambda w: matrix.sampled_losses(w, judges(), spec)
     else:
-        losses = lambda w: matrix.losses(w, spec)
-        learn = ps.descent(lambda w, batch: losses(w).sum(), optimiser)
+        learn = ps.descent(lambda w, batch: matrix.losses(w, spec).sum(), optimiser)
     return ps.Plan(
         init=lambda key: matrix.start(key, spec),
-        stages=(ps.Stage("stage II", learn, ps.log_times(spec.steps, RECORDS), unit=spec.eta),),
-        measure=lambda w: _see_matrix(w, spec, losses(w)),
+        stages=(_stage(learn, spec),),
+        measure=lambda w: measure_matrices(w, spec, losses(w)),
     )
+
+
+def _stage(dynamics: ps.Dynamics, spec: Spec) -> ps.Stage:
+    return ps.Stage("stage II", dynamics, ps.log_times(spec.steps, RECORDS), unit=spec.eta)
 
 
 def _losses(weights: Weights, spec: Spec) -> Float[Array, "2"]:
     """The induction head's loss by Monte Carlo on a fixed set of sequences, the 4-gram's exactly."""
-    estimated = gradient.estimate(weights, jr.key(JUDGES), spec)
+    induction = gradient.estimate(weights, jr.key(EVALUATION_SEED), spec)[1]
     if spec.index_range == "L-1":
-        return jnp.stack([loss_of_4_gram(weights, spec), estimated[1]])
-    p, N = weights.p, spec.keys - 1  # what is to be copied is out of reach
-    square = four_gram.partition(2 * p, N) / four_gram.partition(p, N) ** 2
-    return jnp.stack([0.5 * spec.g_star**2 + 0.5 * weights.g**2 * square, estimated[1]])
+        return jnp.stack([loss_of_4_gram(weights, spec), induction])
+    return jnp.stack([_loss_out_of_reach(weights, spec), induction])
 
 
-def _see_matrix(w: matrix.MatrixWeights, spec: Spec, losses: Float[Array, "2"]) -> MatrixObserved:
-    A, a = w.W_Q.T @ w.W_K, matrix.target_score(spec)
-    off = jnp.linalg.norm(A - a * jnp.eye(spec.dim))
-    return MatrixObserved(
-        loss=losses.sum(), loss_g4=losses[0], loss_ih=losses[1], p=w.p, g=w.g, h=w.h,
-        score_norm=jnp.linalg.norm(A), score_spread=jnp.linalg.norm(A, 2), score_error=off / (a * spec.dim**0.5),
-    )  # fmt: skip
+def _loss_out_of_reach(weights: Weights, spec: Spec) -> Float[Array, ""]:
+    """The loss of the 4-gram where head 1 does not see the token that it is to copy."""
+    keys = spec.keys - 1
+    square = four_gram.partition(2 * weights.p, keys) / four_gram.partition(weights.p, keys) ** 2
+    return 0.5 * spec.g_star**2 + 0.5 * weights.g**2 * square

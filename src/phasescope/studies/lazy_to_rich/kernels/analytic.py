@@ -32,6 +32,7 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 Scalar = Float[Array, "..."]
+SIGNS = (1, -1)  # of a key, relative to the query
 
 
 class Kernels(NamedTuple):
@@ -46,29 +47,50 @@ class Kernels(NamedTuple):
 
 def mean_field(c: ArrayLike, c_star: ArrayLike, keys: ArrayLike, u_tilde: ArrayLike = 0.0) -> Kernels:
     """The softmax with infinitely many keys behind a first layer of slope $-\\ln \\tilde u$; needs $2c^2 < 1$."""
-    c, c_star, u = jnp.asarray(c), jnp.asarray(c_star), jnp.asarray(u_tilde)
-    right, variance = 1 - u, (1 - u) / (1 + u)
-    x, s = 1 - 2 * c * c_star * right, 1 - 2 * c**2 * variance
-    top = (1 - 2 * c_star**2) ** -0.5
-    values = s**-0.5, x**-0.5, 2 * c * variance * s**-1.5, c_star * right * x**-1.5, top
-    return Kernels(*(value / keys for value in values))
+    c = jnp.asarray(c)
+    c_star = jnp.asarray(c_star)
+    u = jnp.asarray(u_tilde)
+    right = 1 - u
+    variance = (1 - u) / (1 + u)
+    x = 1 - 2 * c * c_star * right
+    s = 1 - 2 * c**2 * variance
+    return Kernels(
+        S=s**-0.5 / keys,
+        X=x**-0.5 / keys,
+        dS=2 * c * variance * s**-1.5 / keys,
+        dX=c_star * right * x**-1.5 / keys,
+        top=(1 - 2 * c_star**2) ** -0.5 / keys,
+    )
 
 
 def exponential(c: ArrayLike, c_star: ArrayLike, keys: ArrayLike) -> Kernels:
     """The paper's simplification, $e^{score}/N$ instead of a softmax; needs $c + c^\\star < 1$ and $2c^\\star < 1$."""
-    c, c_star = jnp.asarray(c), jnp.asarray(c_star)
+    c = jnp.asarray(c)
+    c_star = jnp.asarray(c_star)
     both = c + c_star
-    x, s = 1 - both**2, 1 - 4 * c**2
-    values = s**-0.5, x**-0.5, 4 * c * s**-1.5, both * x**-1.5, (1 - 4 * c_star**2) ** -0.5
-    return Kernels(*(value / keys for value in values))
+    x = 1 - both**2
+    s = 1 - 4 * c**2
+    return Kernels(
+        S=s**-0.5 / keys,
+        X=x**-0.5 / keys,
+        dS=4 * c * s**-1.5 / keys,
+        dX=both * x**-1.5 / keys,
+        top=(1 - 4 * c_star**2) ** -0.5 / keys,
+    )
 
 
 def boolean_mean_field(c: ArrayLike, c_star: ArrayLike, keys: ArrayLike) -> Kernels:
     """The softmax with infinitely many keys, tokens $\\pm1$."""
-    own, target = jnp.tanh(c), jnp.tanh(c_star)
+    own = jnp.tanh(c)
+    target = jnp.tanh(c_star)
     slope = 1 - own**2
-    values = 1 + own**2, 1 + own * target, 2 * own * slope, slope * target, 1 + target**2
-    return Kernels(*(value / keys for value in values))
+    return Kernels(
+        S=(1 + own**2) / keys,
+        X=(1 + own * target) / keys,
+        dS=2 * own * slope / keys,
+        dX=slope * target / keys,
+        top=(1 + target**2) / keys,
+    )
 
 
 def boolean(c: float, c_prime: float, keys: int) -> float:
@@ -76,27 +98,47 @@ def boolean(c: float, c_prime: float, keys: int) -> float:
 
     The chance that $a$ given keys agree and $b$ given ones do not is $k^{\underline a}(N-k)^{\underline b}/N^{\underline{a+b}}$.
     """
-    N, k = keys, np.arange(keys + 1)
-    scaled = lambda c, sign: np.exp(c * sign - abs(c))
-    Z = lambda c: k * scaled(c, 1) + (N - k) * scaled(c, -1)
-
-    def chance(*signs: int) -> Float[np.ndarray, "agreeing"]:
-        agree = sum(sign > 0 for sign in signs)
-        differ = len(signs) - agree
-        return _falling(k, agree) * _falling(N - k, differ) / max(float(_falling(np.array(N), len(signs))), 1.0)
-
-    total, signs = np.zeros(N + 1), (1, -1)
-    for s, t in itertools.product(signs, signs):
-        pairs = (N * chance(s) if s == t else np.zeros(N + 1)) + (N - 2) * (s + t) * sum(
-            v * chance(s, t, v) for v in signs
-        )
-        if N > 3:
-            rest = sum(v * w * chance(s, t, v, w) for v, w in itertools.product(signs, signs))
-            pairs = pairs + (N - 2) * (N - 3) * rest
-        total += scaled(c, s) * scaled(c_prime, t) * pairs
     from scipy.stats import binom  # half a second that few runs need
 
-    return float(np.sum(binom.pmf(k, N, 0.5) * total / (Z(c) * Z(c_prime))))
+    N = keys
+    agreeing = np.arange(N + 1)
+    total = np.zeros(N + 1)
+    for s, t in itertools.product(SIGNS, SIGNS):
+        total += _scaled(c, s) * _scaled(c_prime, t) * _pairs(s, t, N)
+    sums = _partition(c, N) * _partition(c_prime, N)
+    return float(np.sum(binom.pmf(agreeing, N, 0.5) * total / sums))
+
+
+def _scaled(c: float, sign: int) -> float:
+    """$e^{\\pm c}$ over the larger of the two."""
+    return np.exp(c * sign - abs(c))
+
+
+def _partition(c: float, keys: int) -> Float[np.ndarray, "agreeing"]:
+    """The sum of the scaled weights of all keys, for each number of keys that agree with the query."""
+    agreeing = np.arange(keys + 1)
+    return agreeing * _scaled(c, 1) + (keys - agreeing) * _scaled(c, -1)
+
+
+def _pairs(s: int, t: int, keys: int) -> Float[np.ndarray, "agreeing"]:
+    """What pairs of slots with keys of signs `s` and `t` contribute: products of their values, summed."""
+    N = keys
+    equal = N * _chance(N, s) if s == t else np.zeros(N + 1)
+    neighbours = (N - 2) * (s + t) * sum(v * _chance(N, s, t, v) for v in SIGNS)
+    pairs = equal + neighbours
+    if N > 3:
+        rest = sum(v * w * _chance(N, s, t, v, w) for v, w in itertools.product(SIGNS, SIGNS))
+        pairs = pairs + (N - 2) * (N - 3) * rest
+    return pairs
+
+
+def _chance(keys: int, *signs: int) -> Float[np.ndarray, "agreeing"]:
+    """The chance that given keys have these signs, for each number of keys that agree with the query."""
+    agreeing = np.arange(keys + 1)
+    agree = sum(sign > 0 for sign in signs)
+    differ = len(signs) - agree
+    ways = max(float(_falling(np.array(keys), len(signs))), 1.0)
+    return _falling(agreeing, agree) * _falling(keys - agreeing, differ) / ways
 
 
 def _falling(n: np.ndarray, count: int) -> np.ndarray:
@@ -106,13 +148,15 @@ def _falling(n: np.ndarray, count: int) -> np.ndarray:
 
 def loss(values: Kernels, h: ArrayLike, h_star: ArrayLike) -> Scalar:
     r"""$\mathcal L_{IH}$."""
-    h, h_star = jnp.asarray(h), jnp.asarray(h_star)
+    h = jnp.asarray(h)
+    h_star = jnp.asarray(h_star)
     return 0.5 * h_star**2 * values.top + 0.5 * h**2 * values.S - h * h_star * values.X
 
 
 def drive(values: Kernels, h: ArrayLike, h_star: ArrayLike) -> Scalar:
     r"""$-\partial_c \mathcal L_{IH} = hh^\star X' - \frac12 h^2 S'$."""
-    h, h_star = jnp.asarray(h), jnp.asarray(h_star)
+    h = jnp.asarray(h)
+    h_star = jnp.asarray(h_star)
     return h * h_star * values.dX - 0.5 * h**2 * values.dS
 
 

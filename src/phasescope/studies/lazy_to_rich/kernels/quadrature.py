@@ -47,8 +47,7 @@ class Grid:
 
     def coarser(self, weight: float) -> Grid:
         """Enough for a query of this weight: errors fall exponentially with the number of nodes."""
-        share = max(DIGITS + math.log10(weight), 4.0) / DIGITS
-        share = min(share, 1.0)
+        share = min(max(DIGITS + math.log10(weight), 4.0) / DIGITS, 1.0)
         return Grid(self.query, self.token * share, self.feynman * share, self.laplace * share)
 
 
@@ -61,7 +60,10 @@ def kernel(c: float, c_prime: float, keys: int, dim: int = 1, grid: Grid | None 
         raise ps.SpecError(f"the softmax kernel needs at least 2 keys, got {keys}.")
     grid = grid or Grid()
     lengths, weights = queries(high, dim, grid)
-    given = [_given_query(low * z, high * z, keys, dim, grid.coarser(w)) for z, w in zip(lengths, weights, strict=True)]
+    given = [
+        _given_query(low * length, high * length, keys, dim, grid.coarser(weight))
+        for length, weight in zip(lengths, weights, strict=True)
+    ]
     return float(np.dot(weights, given))
 
 
@@ -87,16 +89,21 @@ def _given_query(a: float, b: float, keys: int, dim: int, grid: Grid) -> float:
     x = _tokens(a, b, grid)
     density = np.exp(-(x**2) / 2) * (x[1] - x[0]) / math.sqrt(2 * math.pi)
     # 1/(Z Z') is scaled by typical sizes of both, so that neither end of the Feynman integral is steep.
-    first, second = np.exp(a * x - _log_mean(a, N)), np.exp(b * x - _log_mean(b, N))
+    first = np.exp(a * x - _log_mean(a, N))
+    second = np.exp(b * x - _log_mean(b, N))
     share, rest, share_weight = _shares(a, b, grid)
     log_rho, step = _laplace(b, N, grid)
     rho = np.exp(log_rho)
     mixed = share[:, None] * first + rest[:, None] * second
     damping = np.exp(-rho[:, None, None] * mixed).reshape(-1, x.size)
-    read = np.stack([np.ones_like(x), x, x**2, first, second, first * second, x * first, x * second]) * density
+    integrands = [np.ones_like(x), x, x**2, first, second, first * second, x * first, x * second]
+    read = np.stack(integrands) * density
     A0, A1, A2, B, B_, B12, C, C_ = (damping @ read.T).T.reshape(8, rho.size, share.size)
     log_A0 = np.log(np.maximum(A0, 1e-300))
-    power = lambda k: np.exp((N - k) * log_A0)
+
+    def power(missing: int) -> np.ndarray:
+        return np.exp((N - missing) * log_A0)
+
     total = power(1) * B12 * (1 + (dim - 1) * N) + (N - 1) * power(2) * B12 * A2
     if N >= 3:
         total += (N - 2) * power(3) * A1 * (B * C_ + B_ * C)
@@ -117,22 +124,34 @@ def _shares(a: float, b: float, grid: Grid) -> tuple[Nodes, Nodes, Nodes]:
     if a == b:
         return np.ones(1), np.zeros(1), np.ones(1)
     if b <= 1.6:
-        node, weight = roots_legendre(math.ceil(grid.feynman * (8 if b <= 0.6 else 14 if b <= 1.1 else 32)))
+        node, weight = roots_legendre(math.ceil(grid.feynman * _feynman_nodes(b)))
         return (1 + node) / 2, (1 - node) / 2, weight / 2
     step = 0.12 / grid.feynman
     last = math.ceil(math.asinh((38 + TAIL * (b - a)) / math.pi) / step)
     t = np.arange(-last, last + 1) * step
-    share, rest = expit(math.pi * np.sinh(t)), expit(-math.pi * np.sinh(t))
+    share = expit(math.pi * np.sinh(t))
+    rest = expit(-math.pi * np.sinh(t))
     return share, rest, share * rest * math.pi * np.cosh(t) * step
+
+
+def _feynman_nodes(b: float) -> int:
+    """Nodes of Gauss-Legendre for scores up to b."""
+    if b <= 0.6:
+        return 8
+    if b <= 1.1:
+        return 14
+    return 32
 
 
 def _laplace(b: float, keys: int, grid: Grid) -> tuple[Nodes, float]:
     """An even grid in the logarithm of the Laplace parameter, and its step."""
     step = 0.28 / grid.laplace
-    low, high = -math.log(keys) - 18, -math.log(keys) + 5.5 + 0.6 * b**2
+    low = -math.log(keys) - 18
+    high = -math.log(keys) + 5.5 + 0.6 * b**2
     if b >= 1.5:
         smallest = -float(ndtri(10 ** (-16 / keys)))  # the largest token of `keys` is above -smallest but for 1e-16
-        low, high = low - 3 * b, max(math.log(42) + b * smallest + _log_mean(b, keys), -math.log(keys) + 5.5)
+        low = low - 3 * b
+        high = max(math.log(42) + b * smallest + _log_mean(b, keys), -math.log(keys) + 5.5)
     return np.arange(math.floor(low / step), math.ceil(high / step) + 1) * step, step
 
 

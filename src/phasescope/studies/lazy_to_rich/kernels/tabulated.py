@@ -2,12 +2,13 @@
 
 S and X are interpolated by Chebyshev polynomials on [0, 1.25 c*]; the program then evaluates polynomials. Tables are made
 on the host and kept, so that a further run with the same target and length costs nothing; inside a program, where the
-target is a number not known in advance, they are asked for by a callback.
+target is a number not known in advance, a callback brings them.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -42,24 +43,30 @@ def evaluate(table: Table, c: ArrayLike) -> Kernels:
     x = 2 * jnp.asarray(c) / table.end - 1
     inside = jnp.abs(x) <= 1
     angle = jnp.arccos(jnp.where(inside, x, 0.0))
-    S, X, dS, dX = table.coefficients @ jnp.cos(np.arange(NODES) * angle)
-    return Kernels(*(jnp.where(inside, value, jnp.nan) for value in (S, X, dS, dX)), top=jnp.asarray(table.top))
+    values = table.coefficients @ jnp.cos(np.arange(NODES) * angle)
+    S, X, dS, dX = (jnp.where(inside, value, jnp.nan) for value in values)
+    return Kernels(S=S, X=X, dS=dS, dX=dX, top=jnp.asarray(table.top))
 
 
-def tabulated(w_star: ArrayLike, keys: ArrayLike, tokens: str) -> Table:
+def table_for(w_star: ArrayLike, keys: ArrayLike, tokens: str) -> Table:
     """The table inside a program; all nan where `tabulate` would raise."""
 
-    def ask(bits: Array) -> np.ndarray:
+    def on_the_host(bits: Array) -> np.ndarray:
         asked = np.ascontiguousarray(bits).view(float)[..., 0]
         found = [_packed(float(w), round(n), tokens) for w, n in asked.reshape(-1, 2)]
         return np.stack(found).view(np.uint32).reshape(*asked.shape[:-1], -1, 2)
 
     # Numbers travel as bits: a callback's thread may not have 64-bit numbers switched on.
     asked = jnp.stack([jnp.asarray(w_star, float), jnp.asarray(keys, float)])
-    answer = jax.ShapeDtypeStruct((4 * NODES + 2, 2), np.uint32)
-    bits = jax.pure_callback(ask, answer, jax.lax.bitcast_convert_type(asked, jnp.uint32), vmap_method="expand_dims")
-    *coefficients, top, end = jnp.split(jax.lax.bitcast_convert_type(bits, float), [4 * NODES, 4 * NODES + 1])
-    return Table(coefficients[0].reshape(4, NODES), top[0], end[0])
+    bits = jax.pure_callback(
+        on_the_host,
+        jax.ShapeDtypeStruct((4 * NODES + 2, 2), np.uint32),
+        jax.lax.bitcast_convert_type(asked, jnp.uint32),
+        vmap_method="expand_dims",
+    )
+    numbers = jax.lax.bitcast_convert_type(bits, float)
+    coefficients, top, end = jnp.split(numbers, [4 * NODES, 4 * NODES + 1])
+    return Table(coefficients.reshape(4, NODES), top[0], end[0])
 
 
 @functools.lru_cache(maxsize=1024)
@@ -67,9 +74,11 @@ def tabulate(w_star: float, keys: int, tokens: str) -> Table:
     """The table on the host."""
     if not 0 < w_star <= LARGEST_W:
         raise ps.SpecError(
-            f"the exact kernels are known to {ACCURACY:g} up to w_star={LARGEST_W:g}, got w_star={w_star:g}: use mean_field_flow."
+            f"the exact kernels are known to {ACCURACY:g} up to w_star={LARGEST_W:g}, "
+            f"got w_star={w_star:g}: use mean_field_flow."
         )
-    c_star, F = w_star**2, _exact(keys, tokens)
+    c_star = w_star**2
+    F = _exact_kernel(keys, tokens)
     end = REACH * c_star
     node = np.cos(np.pi * (np.arange(NODES) + 0.5) / NODES)
     values = np.array([[F(c, c), F(c, c_star)] for c in (1 + node) * end / 2])
@@ -92,33 +101,36 @@ def curves(
     kernel: str, c: tuple[float, ...], w_star: float = 0.49, length: int = 40, tokens: str = "gaussian"
 ) -> xr.Dataset:
     """`kernel_S`, `kernel_X` and their derivatives over `c`; kernel is exact, mean_field or exponential."""
-    keys, grid = length - 2, np.asarray(c, float)
     bound = {"mean_field": 2, "exponential": 4}.get(kernel, 0) if tokens == "gaussian" else 0
     if not bound * w_star**4 < 1:
         raise ps.SpecError(f'the kernel "{kernel}" needs {bound} w_star^4 below 1, got w_star={w_star:g}: use "exact".')
+    grid = np.asarray(c, float)
     with jax.enable_x64(True):
-        if kernel == "exact":
-            found = jax.vmap(functools.partial(evaluate, tabulate(w_star, keys, tokens)))(jnp.asarray(grid))
-        else:
-            forms = {
-                ("mean_field", "gaussian"): analytic.mean_field,
-                ("mean_field", "boolean"): analytic.boolean_mean_field,
-                ("exponential", "gaussian"): analytic.exponential,
-            }
-            if (kernel, tokens) not in forms:
-                raise ps.SpecError(
-                    f'there is no kernel "{kernel}" for {tokens} tokens: exact, mean_field or exponential.'
-                )
-            found = forms[kernel, tokens](grid, w_star**2, keys)
+        found = _kernels_on(grid, kernel, w_star, length - 2, tokens)
         columns = {"kernel_S": found.S, "kernel_X": found.X, "slope_S": found.dS, "slope_X": found.dX}
         data = {name: ("c", np.asarray(value)) for name, value in columns.items()}
         return xr.Dataset(data | {"top": float(np.max(found.top))}, coords={"c": grid})
 
 
-def _exact(keys: int, tokens: str):
+def _kernels_on(grid: np.ndarray, kernel: str, w_star: float, keys: int, tokens: str) -> Kernels:
+    if kernel == "exact":
+        table = tabulate(w_star, keys, tokens)
+        return jax.vmap(functools.partial(evaluate, table))(jnp.asarray(grid))
+    forms = {
+        ("mean_field", "gaussian"): analytic.mean_field,
+        ("mean_field", "boolean"): analytic.boolean_mean_field,
+        ("exponential", "gaussian"): analytic.exponential,
+    }
+    if (kernel, tokens) not in forms:
+        raise ps.SpecError(f'there is no kernel "{kernel}" for {tokens} tokens: exact, mean_field or exponential.')
+    return forms[kernel, tokens](grid, w_star**2, keys)
+
+
+def _exact_kernel(keys: int, tokens: str) -> Callable[[float, float], float]:
+    """$F(c, c')$ of the true model."""
     if tokens == "boolean":
-        return lambda c, c_prime: analytic.boolean(c, c_prime, keys)
-    return lambda c, c_prime: quadrature.kernel(c, c_prime, keys)
+        return functools.partial(analytic.boolean, keys=keys)
+    return functools.partial(quadrature.kernel, keys=keys)
 
 
 def _packed(w_star: float, keys: int, tokens: str) -> np.ndarray:

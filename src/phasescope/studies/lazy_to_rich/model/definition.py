@@ -45,8 +45,14 @@ class Held(NamedTuple):
 def start(spec: Spec, joint: bool = False) -> Weights:
     """Every trained scalar at sigma, but for what the spec says otherwise."""
     sigma = jnp.asarray(spec.sigma)
-    p, w_q = jnp.asarray(spec.p_first), sigma * spec.imbalance
-    return Weights(p, sigma, sigma, w_q, sigma, sigma if joint else None)
+    return Weights(
+        p=jnp.asarray(spec.p_first),
+        g=sigma,
+        w_k=sigma,
+        w_q=sigma * spec.imbalance,
+        h=sigma,
+        p_tilde=sigma if joint else None,
+    )
 
 
 def first_layer(weights: Weights, spec: Spec) -> ArrayLike:

@@ -30,7 +30,8 @@ SERIES = [B / math.factorial(n) for n, B in enumerate(bernoulli(22)) if n and n 
 @jax.custom_jvp
 def partition(p: ArrayLike, keys: ArrayLike) -> Scalar:
     r"""$M(p) = \sum_{k=0}^{N-1} e^{-pk}$."""
-    p, keys = jnp.asarray(p, float), jnp.asarray(keys, float)
+    p = jnp.asarray(p, float)
+    keys = jnp.asarray(keys, float)
     safe = jnp.where(p == 0, 1.0, p)
     return jnp.where(p == 0, keys, jnp.expm1(-keys * safe) / jnp.expm1(-safe))
 
@@ -43,7 +44,8 @@ def _(primals, tangents):
 
 def moment(p: ArrayLike, keys: ArrayLike) -> Scalar:
     r"""$m(p) = -M'(p) = \sum_k k e^{-pk}$, the mean distance times $M$."""
-    p, keys = jnp.asarray(p, float), jnp.asarray(keys, float)
+    p = jnp.asarray(p, float)
+    keys = jnp.asarray(keys, float)
     small = keys * p < 1
     safe = jnp.where(small, 1.0, p)
     far = _distance(-jnp.expm1(-safe), -jnp.expm1(-keys * safe), keys)
@@ -94,14 +96,19 @@ def decay(p: ArrayLike, distance: np.ndarray) -> Float[Array, "..."]:
 
 def loss(p: ArrayLike, g: ArrayLike, g_star: ArrayLike, keys: ArrayLike) -> Scalar:
     r"""$\mathcal L_{G4}$ behind a sharp first layer, the closed form (7)."""
-    p, g, g_star = jnp.asarray(p), jnp.asarray(g), jnp.asarray(g_star)
-    M, others = partition(p, keys), jnp.exp(-2 * p) * partition(2 * p, keys - 1)  # M(2p) - 1
+    p = jnp.asarray(p)
+    g = jnp.asarray(g)
+    g_star = jnp.asarray(g_star)
+    M = partition(p, keys)
+    others = jnp.exp(-2 * p) * partition(2 * p, keys - 1)  # M(2p) - 1
     return 0.5 * (g_star - g / M) ** 2 + 0.5 * (g / M) ** 2 * others
 
 
 def blurred_loss(p_tilde: ArrayLike, p: ArrayLike, g: ArrayLike, g_star: ArrayLike, length: int) -> Scalar:
     r"""$\mathcal L_{G4}$ for any slope of the first layer, from the coefficients."""
-    g, g_star, beta = jnp.asarray(g), jnp.asarray(g_star), coefficients(p_tilde, p, length)
+    g = jnp.asarray(g)
+    g_star = jnp.asarray(g_star)
+    beta = coefficients(p_tilde, p, length)
     return 0.5 * (g_star - g * beta[-1]) ** 2 + 0.5 * g**2 * jnp.sum(beta[:-1] ** 2)
 
 
@@ -113,11 +120,15 @@ def velocity(p: ArrayLike, g: ArrayLike, g_star: ArrayLike, keys: ArrayLike) -> 
     """
     p, g, g_star, keys = (jnp.asarray(x, float) for x in (p, g, g_star, keys))
     small = keys * p < 0.5
-    tiny, safe = jnp.where(small, p, 0.0), jnp.where(p == 0, 1.0, p)
-    q, Q = -jnp.expm1(-safe), -jnp.expm1(-keys * safe)
-    M, ratio = jnp.where(p == 0, keys, Q / q), jnp.where(p == 0, 1.0, (2 - Q) / (2 - q))
+    tiny = jnp.where(small, p, 0.0)
+    safe = jnp.where(p == 0, 1.0, p)
+    q = -jnp.expm1(-safe)
+    Q = -jnp.expm1(-keys * safe)
+    M = jnp.where(p == 0, keys, Q / q)
+    ratio = jnp.where(p == 0, 1.0, (2 - Q) / (2 - q))
     once = jnp.where(small, _near_distance(tiny, keys), _distance(q, Q, keys))
-    twice = jnp.where(small, _near_distance(2 * tiny, keys), _distance(q * (2 - q), Q * (2 - Q), keys))
+    far = _distance(q * (2 - q), Q * (2 - Q), keys)
+    twice = jnp.where(small, _near_distance(2 * tiny, keys), far)
     error = g_star - g * ratio
     return g * (once * error + twice * g * ratio) / M, error / M
 

@@ -22,7 +22,7 @@ from .definition import Weights, first_layer
 Batch = Float[Array, "position sequence"]
 Row = Float[Array, "sequence"]
 UNROLL = 8  # slots in one turn of the loop
-SHARE = 2048  # sequences that are looked at together when losses are estimated
+SHARE = 2048  # sequences that are evaluated together when losses are estimated
 
 
 class Heads(NamedTuple):
@@ -37,21 +37,28 @@ class Heads(NamedTuple):
 
 def heads(weights: Weights, batch: Batch, spec: Spec) -> Heads:
     """One pass over the slots s = 2..L-1."""
-    N, x = spec.keys, batch
-    query, keys, values = x[-1].astype(float), x[:N], x[1 : N + 1]
-    sharp = weights.p_tilde is None and spec.p_tilde is None
-    learnt = keys if sharp else four_gram.layer_one(first_layer(weights, spec), spec.length) @ keys.astype(float)
+    N = spec.keys
+    query = batch[-1].astype(float)
+    keys = batch[:N]
+    values = batch[1 : N + 1]
+    if weights.p_tilde is None and spec.p_tilde is None:
+        learnt = keys  # a sharp first layer copies them
+    else:
+        learnt = four_gram.layer_one(first_layer(weights, spec), spec.length) @ keys.astype(float)
     seen = np.arange(N) < (N if spec.index_range == "L-1" else N - 1)
     distance = np.arange(N)[::-1]
     pi = jnp.where(seen, jnp.exp(-weights.p * distance), 0.0)
     pi = pi / pi.sum()
     pi_slope = pi * (pi @ distance - distance)
-    c, c_star = weights.w_k * weights.w_q, spec.c_star
+    c = weights.w_k * weights.w_q
 
     def add(sums, slot):
         y, key, value, share, slope, here = slot
-        y, key, value = y.astype(float), key.astype(float), value.astype(float)
-        e, b = jnp.exp(c * (query * y)), jnp.exp(c_star * (query * key))
+        y = y.astype(float)
+        key = key.astype(float)
+        value = value.astype(float)
+        e = jnp.exp(c * (query * y))
+        b = jnp.exp(spec.c_star * (query * key))
         if not seen.all():
             e = e * here
         terms = (share * y, slope * y, e, e * value, e * y, e * y * value, b, b * value)
@@ -61,12 +68,20 @@ def heads(weights: Weights, batch: Batch, spec: Spec) -> Heads:
     sums, _ = jax.lax.scan(add, (jnp.zeros_like(query),) * 8, slots, unroll=UNROLL)
     copied, copied_slope, Z, of_value, of_key, of_both, target_Z, target = sums
     mean = of_value / Z
-    return Heads(copied, copied_slope, mean, query * (of_both - of_key * mean) / Z, target / target_Z)
+    return Heads(
+        copied=copied,
+        copied_slope=copied_slope,
+        mean=mean,
+        mean_slope=query * (of_both - of_key * mean) / Z,
+        wanted=target / target_Z,
+    )
 
 
 def residuals(weights: Weights, seen: Heads, batch: Batch, spec: Spec) -> tuple[Row, Row]:
     """How far both outputs are from the target."""
-    return weights.g * seen.copied - spec.g_star * batch[-3], weights.h * seen.mean - spec.h_star * seen.wanted
+    four = weights.g * seen.copied - spec.g_star * batch[-3]
+    induction = weights.h * seen.mean - spec.h_star * seen.wanted
+    return four, induction
 
 
 def gradient(weights: Weights, batch: Batch, spec: Spec) -> Weights:
@@ -75,9 +90,12 @@ def gradient(weights: Weights, batch: Batch, spec: Spec) -> Weights:
     four, induction = residuals(weights, seen, batch, spec)
     slope = weights.h * jnp.mean(induction * seen.mean_slope)
     return Weights(
-        p=weights.g * jnp.mean(four * seen.copied_slope), g=jnp.mean(four * seen.copied),
-        w_k=weights.w_q * slope, w_q=weights.w_k * slope, h=jnp.mean(induction * seen.mean),
-    )  # fmt: skip
+        p=weights.g * jnp.mean(four * seen.copied_slope),
+        g=jnp.mean(four * seen.copied),
+        w_k=weights.w_q * slope,
+        w_q=weights.w_k * slope,
+        h=jnp.mean(induction * seen.mean),
+    )
 
 
 def losses(weights: Weights, batch: Batch, spec: Spec) -> Float[Array, "2"]:
@@ -89,5 +107,8 @@ def losses(weights: Weights, batch: Batch, spec: Spec) -> Float[Array, "2"]:
 def estimate(weights: Weights, key: Array, spec: Spec, sequences: int = 2**16) -> Float[Array, "2"]:
     """Both losses over a set of sequences that the key alone decides."""
     keys = jax.random.split(key, max(sequences // SHARE, 1))
-    one = lambda key: losses(weights, draw(key, spec.tokens, spec.length, min(SHARE, sequences)), spec)
-    return jax.lax.map(one, keys).mean(axis=0)
+
+    def over_a_share(key: Array) -> Float[Array, "2"]:
+        return losses(weights, draw(key, spec.tokens, spec.length, min(SHARE, sequences)), spec)
+
+    return jax.lax.map(over_a_share, keys).mean(axis=0)

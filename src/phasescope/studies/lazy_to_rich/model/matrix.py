@@ -41,7 +41,7 @@ def start(key: Array, spec: Spec) -> MatrixWeights:
     matrices = jr.normal(key, (2, spec.dim, spec.dim))
     matrices = spec.sigma * matrices / jnp.linalg.norm(matrices, axis=(1, 2), keepdims=True)
     sigma = jnp.asarray(spec.sigma)
-    return MatrixWeights(jnp.asarray(spec.p_first), sigma, sigma, matrices[0], matrices[1])
+    return MatrixWeights(p=jnp.asarray(spec.p_first), g=sigma, h=sigma, W_K=matrices[0], W_Q=matrices[1])
 
 
 def target_score(spec: Spec):
@@ -52,10 +52,13 @@ def target_score(spec: Spec):
 
 def losses(w: MatrixWeights, spec: Spec) -> Float[Array, "2"]:
     r"""$(\mathcal L_{G4}, \mathcal L_{IH})$ in closed form."""
-    A, a, D = w.W_Q.T @ w.W_K, target_score(spec), spec.dim
+    D = spec.dim
+    A = w.W_Q.T @ w.W_K
+    a = target_score(spec)
     own, cross = root_determinants(A, a)
     top = (1 - 2 * a**2) ** (-D / 2)
-    h, h_star = w.h, spec.h_star
+    h = w.h
+    h_star = spec.h_star
     induction = (h_star**2 * top + h**2 * own - 2 * h * h_star * cross) / (2 * spec.keys)
     pair = jnp.stack([four_gram.loss(w.p, w.g, spec.g_star, spec.keys), induction])
     return pair * (D if spec.reduction == "sum" else 1)
@@ -70,7 +73,8 @@ def root_determinants(A: Square, a: ArrayLike) -> tuple[Float[Array, ""], Float[
 @root_determinants.defjvp
 def _(primals, tangents):
     # d det(M)^(-1/2) = -det(M)^(-1/2) tr(M^-1 dM) / 2, with one inverse for each matrix; a is no variable.
-    (A, a), (dA, _) = primals, tangents
+    A, a = primals
+    dA, _ = tangents
     own, cross = root_determinants(A, a)
     slope = 2 * own * jnp.linalg.solve(_own(A), A)
     inverse = jnp.linalg.inv(_cross(A, a))
@@ -84,10 +88,17 @@ def draw(key: Array, sequences: int, spec: Spec) -> Float[Array, "position dim s
 
 def sampled_losses(w: MatrixWeights, batch: Float[Array, "position dim sequence"], spec: Spec) -> Float[Array, "2"]:
     """Both losses over a batch, by definition."""
-    A, N = w.W_Q.T @ w.W_K, spec.keys
-    query, keys, values = batch[-1], batch[:N], batch[1 : N + 1]
-    attend = lambda queries: jax.nn.softmax(jnp.sum(queries * keys, axis=1), axis=0)
-    learnt, wanted = attend(A.T @ query), attend(target_score(spec) * query)
+    N = spec.keys
+    A = w.W_Q.T @ w.W_K
+    query = batch[-1]
+    keys = batch[:N]
+    values = batch[1 : N + 1]
+
+    def attention(queries: Float[Array, "dim sequence"]) -> Float[Array, "slot sequence"]:
+        return jax.nn.softmax(jnp.sum(queries * keys, axis=1), axis=0)
+
+    learnt = attention(A.T @ query)
+    wanted = attention(target_score(spec) * query)
     induction = jnp.sum((w.h * learnt - spec.h_star * wanted)[:, None] * values, axis=0)
     copied = w.g * jnp.tensordot(four_gram.head_weights(w.p, N), keys, 1) - spec.g_star * batch[-3]
     mean = 0.5 * jnp.stack([jnp.mean(copied**2), jnp.mean(induction**2)])
