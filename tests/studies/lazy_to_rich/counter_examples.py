@@ -44,7 +44,11 @@ def told(**numbers: float) -> Change:
     """The same records said to come from other numbers: another regime."""
 
     def tell(ds: xr.Dataset) -> xr.Dataset:
-        return ds.assign_attrs(spec=json.dumps(json.loads(ds.attrs["spec"]) | numbers))
+        spec = json.loads(ds.attrs["spec"]) | numbers
+        told = ds.assign_attrs(spec=json.dumps(spec))
+        if "eta" in numbers:
+            return told.assign_attrs(planned_end=spec["steps"] * spec["eta"])
+        return told
 
     return every(tell, "told " + ", ".join(f"{k}={v:g}" for k, v in numbers.items()))
 
@@ -129,9 +133,8 @@ def _clock(factor: float) -> Change:
     """The same run on another clock, to its end."""
 
     def wind(ds: xr.Dataset) -> xr.Dataset:
-        spec = json.loads(ds.attrs["spec"])
-        spec["horizon"] *= factor
-        return ds.assign_coords(time=ds.time * factor).assign_attrs(spec=json.dumps(spec))
+        end = ds.attrs["planned_end"] * factor
+        return ds.assign_coords(time=ds.time * factor).assign_attrs(planned_end=end)
 
     return every(wind, f"time*{factor:g}")
 

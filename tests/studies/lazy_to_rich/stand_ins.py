@@ -39,7 +39,12 @@ def stand_in(request: Request, gathered: Evidence) -> xr.Dataset:
 
 
 def _labelled(ds: xr.Dataset, arm: str, spec: Spec) -> xr.Dataset:
-    return ds.assign_attrs(arm=arm, spec=json.dumps(spec.to_json()))
+    """With what a run's dataset says of itself."""
+    if arm in FLOWS:
+        clock = {"planned_end": spec.horizon}
+    else:
+        clock = {"planned_end": spec.steps * spec.eta, "time_per_step": spec.eta}
+    return ds.assign_attrs(arm=arm, spec=json.dumps(spec.to_json()), **clock)
 
 
 def _sweep(request: Sweeps) -> xr.Dataset:
@@ -113,12 +118,23 @@ def _flow(arm: str, spec: Spec, times: np.ndarray) -> xr.Dataset:
     g4 = 0.5 * (g_star - g / M) ** 2 + 0.5 * (g / M) ** 2 * (sums(2 * p) - 1)
     ih = (0.5 * h_star**2 * top + 0.5 * h**2 * S(c) - h * h_star * X(c)) / N
     values = {
-        "loss": g4 + ih, "loss_g4": g4, "loss_ih": ih, "p": p, "g": g, "w_k": k, "w_q": q, "h": h, "w_kq": w,
-        "balance": q**2 - k**2, "h_qe": h_star * X(c) / S(c), "growth_rate": dc / (2 * c),
-        "lyap_uv": 0.5 * (u**2 + v**2), "lyap_uv_rate": -(u**2) * rate[0] + v * (-u * g_star * rate[0] - rate[1]),
+        "loss": g4 + ih,
+        "loss_g4": g4,
+        "loss_ih": ih,
+        "p": p,
+        "g": g,
+        "w_k": k,
+        "w_q": q,
+        "h": h,
+        "w_kq": w,
+        "balance": q**2 - k**2,
+        "h_qe": h_star * X(c) / S(c),
+        "growth_rate": dc / (2 * c),
+        "lyap_uv": 0.5 * (u**2 + v**2),
+        "lyap_uv_rate": -(u**2) * rate[0] + v * (-u * g_star * rate[0] - rate[1]),
         "lyap_vh": 0.5 * ((c - c_star) ** 2 + (h - h_star) ** 2),
         "lyap_vh_rate": (c - c_star) * dc + (h - h_star) * rate[4],
-    }  # fmt: skip
+    }
     return xr.Dataset({name: ("time", x) for name, x in values.items()}, {"time": times})
 
 

@@ -1,4 +1,6 @@
-r"""The flow of $(w, h)$ near a point where it stands still: how fast the plateau is left, and how fast the target reached.
+r"""Formulas that runs are held against: rates of the flow of $(w, h)$, and laws of the slope, of $h$ and of $T_{II}$.
+
+Near a point where it stands still the flow says how fast the plateau is left, and how fast the target reached:
 
 $$\dot w = \kappa w\,\big(hh^\star X'(c) - \tfrac12 h^2 S'(c)\big), \qquad \dot h = h^\star X(c) - h S(c), \qquad c = w^2 .$$
 
@@ -37,14 +39,16 @@ def tying(arm: str, spec: Spec) -> float:
 
 def plateau_rate(ds: xr.Dataset) -> float:
     """The rate at which w grows on the plateau."""
-    arm, spec = ds.attrs["arm"], spec_of(ds)
+    arm = ds.attrs["arm"]
+    spec = spec_of(ds)
     at = kernel_values(arm, spec, 0.0).isel(c=0)
     return float(tying(arm, spec) * spec.h_star**2 * at.slope_X * at.kernel_X / at.kernel_S)
 
 
 def convergence_rate(ds: xr.Dataset) -> float:
     """The smallest rate at which the target is approached."""
-    return float(-spectrum(ds.attrs["arm"], spec_of(ds), spec_of(ds).w_star).max())
+    spec = spec_of(ds)
+    return float(-spectrum(ds.attrs["arm"], spec, spec.w_star).max())
 
 
 def pull(arm: str, spec: Spec, *w: float) -> np.ndarray:
@@ -57,7 +61,9 @@ def pull(arm: str, spec: Spec, *w: float) -> np.ndarray:
 
 def spectrum(arm: str, spec: Spec, w: float) -> np.ndarray:
     """Eigenvalues of the linear flow at a w on the line where h stands still."""
-    c, kappa, h_star = w**2, tying(arm, spec), spec.h_star
+    c = w**2
+    kappa = tying(arm, spec)
+    h_star = spec.h_star
     gap = STEP * spec.c_star
     first = max(c - gap, 0.0)
     at = kernel_values(arm, spec, first, first + gap, first + 2 * gap)
@@ -87,6 +93,8 @@ def tipping_weight(w_star: xr.DataArray) -> xr.DataArray:
 
 def logistic_time(run: xr.Dataset, fraction: float) -> float:
     r"""$T_q = N + \frac1{2\gamma}\big[\ln(c^\star/\sigma^2) + \ln(q^{-1/2} - 1)\big]$ with $\gamma = h^{\star2} c^\star/N$."""
-    spec, root = spec_of(run), np.sqrt(fraction)
+    spec = spec_of(run)
+    root = np.sqrt(fraction)
     gamma = spec.h_star**2 * spec.c_star / spec.keys
-    return spec.keys + (np.log(spec.c_star / spec.sigma**2) + np.log((1 - root) / root)) / (2 * gamma)
+    growth = np.log(spec.c_star / spec.sigma**2) + np.log((1 - root) / root)
+    return spec.keys + growth / (2 * gamma)

@@ -1,6 +1,6 @@
 """When something happens between two records.
 
-A flow is smooth, so that eight records around a place carry its value there to about ten digits (polynomial of degree
+A flow is smooth, so that eight records around a time carry its value then to about ten digits (polynomial of degree
 seven in log time); descent on samples is not, and is read by straight lines between records. A time that is NaN never
 came within the records, or lies where records of a flow are too far apart: there six of them say something else.
 """
@@ -17,7 +17,9 @@ from scipy.optimize import root_scalar
 
 Curve = Callable[[float], float]
 Times = np.ndarray  # of one lane, over its records
-SMOOTH, CHECK, ROUGH = 8, 6, 2  # records that carry a value: degree seven, what it is checked by, or a straight line
+SMOOTH = 8  # records that carry a value of a flow: a polynomial of degree seven
+CHECK = 6  # records that it is checked by
+ROUGH = 2  # records that carry a value of descent: a straight line
 SAME = 1e-6  # relative, of the times that eight and six records give
 
 
@@ -56,8 +58,10 @@ def first_time(
         end = here + int(beyond[0])
         low = max(t[end - 1], start)
         time = _root(_curve(t, x, end, points), low, t[end])
-        if points == SMOOTH and not abs(_root(_curve(t, x, end, CHECK), low, t[end]) - time) <= SAME * time:
-            return np.nan
+        if points == SMOOTH:
+            check = _root(_curve(t, x, end, CHECK), low, t[end])
+            if not abs(check - time) <= SAME * time:
+                return np.nan
         return time
 
     return _by_lane(find, da, level, after)
@@ -66,7 +70,9 @@ def first_time(
 def _curve(t: Times, x: Times, index: int, points: int) -> Curve:
     """The polynomial through the records around t[index - 1] and t[index], in log time; or the straight line."""
     first = min(max(index - points // 2, 0), t.size - points)
-    t, x = t[first : first + points], x[first : first + points]
+    around = slice(first, first + points)
+    t = t[around]
+    x = x[around]
     if points == ROUGH:
         return lambda at: float(np.interp(at, t, x))
     through = BarycentricInterpolator(np.log(t), x)
@@ -89,6 +95,7 @@ def _known(t: Times, x: Times, points: int) -> tuple[Times, Times]:
 
 
 def _by_lane(kernel: Callable[..., float], da: xr.DataArray, *levels: Any) -> xr.DataArray:
+    """`kernel(times, values, *levels)` for every lane by itself."""
     return xr.apply_ufunc(
         kernel,
         da["time"].astype(float),

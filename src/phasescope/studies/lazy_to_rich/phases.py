@@ -18,10 +18,8 @@ import phasescope as ps
 from .event_times import ROUGH, SMOOTH, first_time, value_at
 from .spec import Spec
 
-SAMPLED = ("online_sgd", "high_dimensional")
-STUCK = 1e-9  # of the loss at the start: below it the differences from the fixed point are rounding
+ROUNDING = 1e-9  # of the loss at the start: below it the differences from the fixed point are rounding
 Observation = Literal["paper", "robust"]
-
 
 spec_of = Spec.of
 
@@ -53,8 +51,8 @@ def c_star(ds: xr.Dataset) -> Any:
 
 
 def points(ds: xr.Dataset) -> int:
-    """How many records carry a value: few where sampling makes them rough."""
-    return ROUGH if ds.attrs.get("arm") in SAMPLED else SMOOTH
+    """How many records carry a value: few where the run takes steps, which sampling makes rough."""
+    return ROUGH if "time_per_step" in ds.attrs else SMOOTH
 
 
 def robust_observation(ds: xr.Dataset) -> Any:
@@ -70,8 +68,12 @@ def logarithm(x: xr.DataArray) -> xr.DataArray:
 def falls_to(ds: xr.Dataset, name: str, fraction: float, after: Any = None) -> xr.DataArray:
     """First time at which a loss is `fraction` of its value at `after` (at the start if not given)."""
     loss = logarithm(ds[name])
-    start = loss.isel(time=0, drop=True) if after is None else value_at(loss, after, points(ds))
-    return first_time(loss - start, np.log(fraction), "down", 0.0 if after is None else after, points(ds))
+    if after is None:
+        after = 0.0
+        start = loss.isel(time=0, drop=True)
+    else:
+        start = value_at(loss, after, points(ds))
+    return first_time(loss - start, np.log(fraction), "down", after, points(ds))
 
 
 def reaches(ds: xr.Dataset, name: str, level: Any) -> xr.DataArray:
@@ -117,11 +119,10 @@ def phase_times(ds: xr.Dataset, observation: Observation = "robust") -> xr.Datas
 
 def ran_to_the_end(ds: xr.Dataset) -> ps.Verdict:
     """Undecided if a run broke off: what it would have shown later is unknown."""
-    spec = spec_of(ds)
-    end = spec.steps * spec.eta if ds.attrs["arm"] in SAMPLED else spec.horizon
-    if not all(bool(np.isfinite(x.isel(time=-1)).all()) for x in ds.data_vars.values() if "time" in x.dims):
+    last = [x.isel(time=-1) for x in ds.data_vars.values() if "time" in x.dims]
+    if not all(bool(np.isfinite(x).all()) for x in last):
         return ps.undecided("the last record is not known", "a run to the end")
-    return ps.reached(ds, end)
+    return ps.reached(ds)
 
 
 def falls(x: xr.DataArray, what: str, where: xr.DataArray) -> ps.Verdict:
@@ -133,12 +134,15 @@ def falls(x: xr.DataArray, what: str, where: xr.DataArray) -> ps.Verdict:
 
 def learning(runs: xr.Dataset) -> xr.DataArray:
     """The records at which something is left to learn."""
-    return runs.loss_ih > STUCK * runs.loss_ih.isel(time=0, drop=True)
+    return runs.loss_ih > ROUNDING * runs.loss_ih.isel(time=0, drop=True)
 
 
-def once_learned(runs: xr.Dataset, judge: Callable[[], ps.Verdict], left: float = 1e-5) -> ps.Verdict:
-    """What `judge` says if all lanes have learned the induction head at their end; a horizon before that says nothing."""
+def once_learned(runs: xr.Dataset, judge: Callable[[xr.Dataset], ps.Verdict], left: float = 1e-5) -> ps.Verdict:
+    """What `judge` says of the runs if all lanes have learned the induction head at their end.
+
+    Learned is when at most `left` of the loss at the start is left; a horizon before that says nothing.
+    """
     last = float((runs.loss_ih.isel(time=-1) / runs.loss_ih.isel(time=0)).max(skipna=False))
     if not last <= left:
         return ps.undecided(f"at the end {last:.3g} of the induction head's loss is left", f"a run until {left:g}")
-    return judge()
+    return judge(runs)

@@ -25,8 +25,9 @@ def every(interval: float, end: float) -> list[float]:
 
 
 def updates(last: int, eta: float = 0.1, count: int = 60) -> list[float]:
-    """Record times of descent where each is dear, even in the log of the number of updates."""
-    return [round(eta * k, 12) for k in sorted({round(k) for k in np.geomspace(1, last, count)})]
+    """Record times of descent where each is expensive, even in the log of the number of updates."""
+    counts = sorted({round(k) for k in np.geomspace(1, last, count)})
+    return [round(eta * k, 12) for k in counts]
 
 
 def until(end: float, count: int = 1000) -> dict[str, Any]:
@@ -35,11 +36,14 @@ def until(end: float, count: int = 1000) -> dict[str, Any]:
 
 
 def closely(end: float, first: float, last: float) -> dict[str, Any]:
-    """A flow up to `end` with a steep transition somewhere from `first` to `last`: records 0.25 % apart there, 2 % elsewhere."""
-    times = [np.geomspace(0.05, first, round(50 * np.log(first / 0.05)), endpoint=False)]
-    times += [np.geomspace(first, last, round(400 * np.log(last / first)), endpoint=False)]
-    times += [np.geomspace(last, end, round(50 * np.log(end / last)))]
-    return {"horizon": end, "at": [0.0, *np.concatenate(times)[:-1].tolist(), end]}
+    """A flow up to `end` with a steep transition somewhere from `first` to `last`.
+
+    Records are 0.25 % apart there, 2 % elsewhere.
+    """
+    before = np.geomspace(0.05, first, round(50 * np.log(first / 0.05)), endpoint=False)
+    inside = np.geomspace(first, last, round(400 * np.log(last / first)), endpoint=False)
+    after = np.geomspace(last, end, round(50 * np.log(end / last)))[:-1]
+    return {"horizon": end, "at": [0.0, *np.concatenate([before, inside, after]).tolist(), end]}
 
 
 # Stage I: the first layer alone, from the main text's start and from the appendix's (p = 0).
@@ -61,7 +65,9 @@ true_unbalanced = ps.runs(exact_flow, imbalance=2.0, **until(END))
 unbalanced_steps = ps.runs(online_sgd, imbalance=2.0, eta=1.0, batch=64, steps=200, at=every(1.0, 200.0))
 
 # Scaling: one field at a time, the others as in Figure 1. T_III grows like (1 + alpha)^2 / w*^2.
-ALPHAS, SIGMAS, LENGTHS = (3.0, 4.5, 7.0, 10.0, 15.0), tuple(np.geomspace(1e-3, 1e-6, 5)), (60, 150, 400, 1000)
+ALPHAS = (3.0, 4.5, 7.0, 10.0, 15.0)
+SIGMAS = tuple(np.geomspace(1e-3, 1e-6, 5))
+LENGTHS = (60, 150, 400, 1000)
 TARGETS = tuple(np.geomspace(0.08, 0.24, 5))  # w*; sigma in proportion
 STARTS = tuple(0.002 * np.array(TARGETS))
 
@@ -71,8 +77,10 @@ def over(arm: Any, end: float, count: int = 1000, **axes: Any) -> ps.Request:
     return ps.sweeps(arm, **until(end, count), **axes)
 
 
-paper_alphas, true_alphas = over(paper_flow, 1e5, alpha=ALPHAS), over(exact_flow, 2.4e5, alpha=ALPHAS)
-paper_sigmas, true_sigmas = over(paper_flow, 5e3, sigma=SIGMAS), over(exact_flow, 1.2e4, sigma=SIGMAS)
+paper_alphas = over(paper_flow, 1e5, alpha=ALPHAS)
+true_alphas = over(exact_flow, 2.4e5, alpha=ALPHAS)
+paper_sigmas = over(paper_flow, 5e3, sigma=SIGMAS)
+true_sigmas = over(exact_flow, 1.2e4, sigma=SIGMAS)
 paper_targets = over(paper_flow, 1e5, w_star=TARGETS, sigma=STARTS)
 true_targets = over(exact_flow, 2e5, w_star=TARGETS, sigma=STARTS)
 paper_lengths = tuple(ps.runs(paper_flow, length=L, **until(40.0 * L)) for L in LENGTHS)
@@ -85,9 +93,8 @@ def descent(**changes: Any) -> ps.Request:
 
 
 def _sampled(batch: int, steps: int, changes: dict[str, Any]):
-    return ps.runs(
-        online_sgd, batch=batch, steps=steps, at=sorted({*updates(steps), *every(10.0, 0.1 * steps)}), **changes
-    )
+    times = sorted({*updates(steps), *every(10.0, 0.1 * steps)})
+    return ps.runs(online_sgd, batch=batch, steps=steps, at=times, **changes)
 
 
 figure_1 = descent()
@@ -120,9 +127,10 @@ paper_lengths_mild = tuple(ps.runs(paper_flow, length=L, w_star=0.3, **until(30.
 blurred = ps.runs(online_sgd, preset="frozen_first_layer", steps=40_000, at=every(100.0, 4000.0))
 printed_range = ps.runs(online_sgd, preset="printed_range", steps=45_000, at=every(100.0, 4500.0))
 
-# Figure 4: descent in D dimensions, in closed form and on samples. D = 20; with `--full` the paper's D = 100, and its 100,000
-# updates of gradient descent in closed form. On samples a step of the paper's batch of 1000 takes 0.23 s on a core (100,000 of
-# them: six hours, a job for a GPU), so that B = 64 and 4000 updates are the full size here.
+# Figure 4: descent in D dimensions, in closed form and on samples. D = 20; with `--full` the paper's
+# D = 100, and its 100,000 updates of gradient descent in closed form. On samples a step of the paper's
+# batch of 1000 takes 0.23 s on a core (100,000 of them: six hours, a job for a GPU), so that B = 64 and
+# 4000 updates are the full size here.
 matrix_gd = ps.sized(
     ps.runs(high_dimensional, preset="figure_4_gd", at=every(4.0, 4000.0)),
     ps.runs(high_dimensional, preset="figure_4_gd", dim=100, steps=100_000, at=every(10.0, 10_000.0)),
@@ -147,7 +155,8 @@ logistic_weak = ps.runs(exact_flow, w_star=0.2, sigma=0.002, **until(2.5e4))
 logistic_strong = ps.runs(exact_flow, w_star=0.49, sigma=0.0049, **until(END))
 
 # Sharpness over the start and the target.
-SIGMA_GRID, TARGET_GRID = tuple(np.geomspace(1e-5, 0.05, 10)), tuple(np.linspace(0.25, 0.6, 6))
+SIGMA_GRID = tuple(np.geomspace(1e-5, 0.05, 10))
+TARGET_GRID = tuple(np.linspace(0.25, 0.6, 6))
 diagram_true = over(exact_flow, 3e4, w_star=TARGET_GRID, sigma=SIGMA_GRID)
 diagram_paper = ps.sweeps(paper_flow, **closely(3e4, 400.0, 3000.0), w_star=TARGET_GRID, sigma=SIGMA_GRID)
 

@@ -20,9 +20,8 @@ from ..phases import (
 )
 from . import evidence
 
-SETTLED = 100.0  # before, one batch can move the escape of the 4-gram from its start by a good part of a unit of time
-
-
+# Before, one batch can move the escape of the 4-gram from its start by a good part of a unit of time.
+SETTLED = 100.0
 CLOSE = 0.005  # a hundredth of g* and h*
 
 
@@ -35,14 +34,15 @@ def at_times_of(flow: xr.Dataset, run: xr.Dataset, name: str) -> xr.DataArray:
 
 def overlays(run: xr.Dataset, flow: xr.Dataset, names: tuple[str, ...]) -> ps.Verdict:
     """The run stays on the flow: w within 1 %, the others by a hundredth of their targets; and so do its phase times."""
-    there = lambda name: run[name].sel(time=slice(SETTLED, None)).reset_coords(drop=True)
-    mine, exact = phase_times(run), phase_times(flow)
+    late = run.sel(time=slice(SETTLED, None)).reset_coords(drop=True)
+    run_times = phase_times(run)
+    flow_times = phase_times(flow)
     return (
-        ps.agree(there("w_kq"), at_times_of(flow, run, "w_kq"), rtol=0.01, what="w")
+        ps.agree(late["w_kq"], at_times_of(flow, run, "w_kq"), rtol=0.01, what="w")
         & ps.all_of(
-            ps.agree(there(name), at_times_of(flow, run, name), atol=CLOSE, what=name) for name in ("p", "g", "h")
+            ps.agree(late[name], at_times_of(flow, run, name), atol=CLOSE, what=name) for name in ("p", "g", "h")
         )
-        & ps.all_of(ps.agree(mine[name], exact[name], rtol=0.02, what=name) for name in names)
+        & ps.all_of(ps.agree(run_times[name], flow_times[name], rtol=0.02, what=name) for name in names)
         & ran_to_the_end(run)
     )
 
@@ -80,14 +80,19 @@ def figure_3_is_the_exact_flow(run, flow):
 @claim("Figure 3: extremely similar", published(evidence.true_boolean, evidence.true), id="C-F3-similar")
 def boolean_tokens_change_little(boolean, gaussian):
     """Boolean tokens shift the phase times by at most 7 %: T_II, T_50, T_III are 869, 2310, 3378 against 891, 2301, 3181."""
-    ours, theirs = phase_times(boolean), phase_times(gaussian)
-    values = lambda times: np.array([float(times[name]) for name in ("T_II", "T_50", "T_III")])
+    ours = _ends_of_the_emergence(boolean)
+    theirs = _ends_of_the_emergence(gaussian)
     return (
-        ps.agree(values(ours), np.array([869.0, 2310.0, 3378.0]), atol=0.6, what="Boolean")
-        & ps.agree(values(theirs), np.array([891.0, 2301.0, 3181.0]), atol=0.6, what="Gaussian")
-        & ps.agree(values(ours), values(theirs), rtol=0.07, what="Boolean against Gaussian")
+        ps.agree(ours, np.array([869.0, 2310.0, 3378.0]), atol=0.6, what="Boolean")
+        & ps.agree(theirs, np.array([891.0, 2301.0, 3181.0]), atol=0.6, what="Gaussian")
+        & ps.agree(ours, theirs, rtol=0.07, what="Boolean against Gaussian")
         & ran_to_the_end(boolean)
     )
+
+
+def _ends_of_the_emergence(run: xr.Dataset) -> np.ndarray:
+    times = phase_times(run)
+    return np.array([float(times[name]) for name in ("T_II", "T_50", "T_III")])
 
 
 @claim("Figure 4, gradient descent", published(evidence.matrix_gd), id="C-F4-gd")
@@ -131,9 +136,9 @@ def adam_learns_the_induction_head(run):
 )
 def adam_learns_the_four_gram_first(run):
     """Under Adam, too, the 4-gram's loss is at a tenth of its start before the induction head's is at a thousandth."""
-    return ps.ordered(falls_to(run, "loss_g4", 0.1), falls_to(run, "loss_ih", 1e-3), what="4-gram, induction head") & (
-        ran_to_the_end(run)
-    )
+    four_gram = falls_to(run, "loss_g4", 0.1)
+    induction = falls_to(run, "loss_ih", 1e-3)
+    return ps.ordered(four_gram, induction, what="4-gram, induction head") & ran_to_the_end(run)
 
 
 def plateaus(run: xr.Dataset) -> int:
@@ -143,7 +148,8 @@ def plateaus(run: xr.Dataset) -> int:
     """
     loss = logarithm(run.loss_ih)
     rate = -loss.differentiate("time").where(loss - loss[0] > np.log(1e-6)).dropna("time").values
-    before, after = np.maximum.accumulate(rate), np.maximum.accumulate(rate[::-1])[::-1]
+    before = np.maximum.accumulate(rate)
+    after = np.maximum.accumulate(rate[::-1])[::-1]
     slow = rate < np.minimum(before, after) / 3
     return int((np.diff(slow.astype(int), prepend=0) == 1).sum())
 
@@ -160,14 +166,15 @@ def plateaus(run: xr.Dataset) -> int:
 )
 def adam_passes_several_plateaus(run):
     """Under Adam the induction head's loss waits on two plateaus or more before it is learned."""
+    return once_learned(run, _passes_several_plateaus)
+
+
+def _passes_several_plateaus(run: xr.Dataset) -> ps.Verdict:
     first = run.loss_ih.sel(time=slice(0, float(falls_to(run, "loss_ih", 1e-5))))
-    return once_learned(
-        run,
-        lambda: (
-            ps.at_least(float(plateaus(run)), 2.0, "plateaus")
-            & ps.decreasing(first, "induction loss", strictly=False)
-            & ran_to_the_end(run)
-        ),
+    return (
+        ps.at_least(float(plateaus(run)), 2.0, "plateaus")
+        & ps.decreasing(first, "induction loss", strictly=False)
+        & ran_to_the_end(run)
     )
 
 
@@ -189,7 +196,8 @@ def a_blurred_first_layer_leaves_a_floor(run):
 def the_printed_index_range_leaves_floors(run):
     """With s <= L - 2, as (6) prints, head 1 does not see the token it must copy, and its loss stays where it was; the
     induction head's stops at h*^2 (1 - 2 c*^2)^(-1/2) / (2 N^2), 45 % of the plateau, so that T_III never comes."""
-    spec, last = spec_of(run), run.sel(time=slice(4000, None))
+    spec = spec_of(run)
+    last = run.sel(time=slice(4000, None))
     floor = 0.5 * spec.h_star**2 / spec.keys**2 / np.sqrt(1 - 2 * spec.c_star**2)
     return (
         ps.within(last.loss_g4.mean("time") / (0.5 * spec.g_star**2), 0.999, 1.01, "4-gram loss over its start")

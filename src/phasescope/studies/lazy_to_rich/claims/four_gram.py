@@ -69,7 +69,8 @@ def learning_the_four_gram_takes_logarithmic_time(alphas, sigmas, *runs):
     """T_I = 50 / g*^2 + ln(min(N, 1/sigma)) / g* + O(1): the tail of the 1/t law, after an exponential start."""
     slower = ps.slope(np.log(1 / sigmas.sigma), falls_to(sigmas, "loss_g4", 0.01))
     longer = ps.slope(np.log(_lengths(runs)), np.array([float(falls_to(run, "loss_g4", 0.01)) for run in runs]))
-    g, times = g_star(alphas), falls_to(alphas, "loss_g4", 0.01)
+    g = g_star(alphas)
+    times = falls_to(alphas, "loss_g4", 0.01)
     rest = times - 50 / g**2 - np.log(keys(alphas)) / g
     return (
         ps.within(0.5 * slower, 0.95, 1.05, "g* d T_I / d ln(1/sigma)")
@@ -96,7 +97,8 @@ def learning_the_four_gram_takes_logarithmic_time(alphas, sigmas, *runs):
 )
 def half_of_the_four_gram_value_comes_at_once(run):
     """g reaches g*/2 within (1 - exp(-2 sigma)) ln(...) = O(sigma), as printed before (8)."""
-    g, sigma = g_star(run), number(run, "sigma")
+    g = g_star(run)
+    sigma = number(run, "sigma")
     u = np.exp(-sigma)
     bound = (1 - u**2) * np.log((g * (1 + u) - sigma) / (g * (0.5 + u)))
     return ps.at_most(reaches(run, "g", g / 2), bound, "T_1/2^g") & ran_to_the_end(run)
@@ -124,7 +126,8 @@ def the_four_gram_value_comes_after_a_logarithm(sigmas, run):
 )
 def the_four_gram_value_overshoots_and_stays_below_twice_its_target(runs):
     """After T_1^g, g stays between g* and 2 g*; p increases at all times."""
-    ratio, later = runs.g / g_star(runs), runs.time > reaches(runs, "g", g_star(runs))
+    ratio = runs.g / g_star(runs)
+    later = runs.time > reaches(runs, "g", g_star(runs))
     margin = xr.apply_ufunc(np.minimum, ratio - 1, 2 - ratio)
     return (
         ps.positive(margin, "distance of g / g* from 1 and 2", where=later)
@@ -156,7 +159,8 @@ def the_first_lyapunov_function_falls(runs):
 @claim("(9)", published(evidence.four_gram_alphas), theory(evidence.four_gram_long_alphas), id="C-9")
 def slope_and_value_converge_like_the_inverse_root(runs):
     """exp(-p) and g - g* fall like t^(-1/2); sharply, 2 g*^2 t exp(-2 p) tends to 1."""
-    g, u = g_star(runs), np.exp(-runs.p)
+    g = g_star(runs)
+    u = np.exp(-runs.p)
     tail = runs.time > 2500
     late = runs.sel(time=slice(2500, None))
     return (

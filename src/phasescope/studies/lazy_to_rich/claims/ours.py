@@ -73,7 +73,10 @@ def change_points_find_the_emergence(run):
 def joint_training_sharpens_the_first_layer(run):
     """Trained together with the second layer, the first reaches a slope of 3.32 at t = 1000 and 4.59 at t = 10,000 (alone:
     0.94), in step with p; the induction head emerges at its usual time."""
-    at = lambda name, *times: np.array([float(value_at(run[name], t)) for t in times])
+
+    def at(name: str, *times: float) -> np.ndarray:
+        return np.array([float(value_at(run[name], time)) for time in times])
+
     return (
         ps.agree(at("first_slope", 1e3, 1e4), np.array([3.32, 4.59]), atol=6e-3, what="slope of the first layer")
         & ps.agree(at("w_kq", 1e3, 2e3, 3e3), np.array([0.0321, 0.144, 0.424]), rtol=3e-3, what="w")

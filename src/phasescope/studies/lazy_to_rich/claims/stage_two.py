@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import xarray as xr
 
 import phasescope as ps
 from phasescope import Outcome, beyond, claim, published, theory
@@ -21,17 +22,17 @@ from . import evidence, tables
 @claim("Lemma 3", published(evidence.figure_1), theory(evidence.true_unbalanced), id="C-L3")
 def the_two_weights_stay_balanced(run):
     """w_Q^2 - w_K^2 is conserved: equal weights stay equal, unequal ones keep their difference."""
+    return once_learned(run, _stays_balanced, left=0.01)
+
+
+def _stays_balanced(run: xr.Dataset) -> ps.Verdict:
     spec = spec_of(run)
     start = spec.sigma**2 * (spec.imbalance**2 - 1)
-    return once_learned(
-        run,
-        lambda: (
-            ps.agree(run.balance, start, atol=1e-10, what="w_Q^2 - w_K^2")
-            & ps.agree(run.w_q**2 - run.w_k**2, start, atol=1e-10, what="w_Q^2 - w_K^2")
-            & ps.at_least(run.w_kq.isel(time=-1) / run.w_kq.isel(time=0), 10.0, "growth of w")
-            & ran_to_the_end(run)
-        ),
-        left=0.01,
+    return (
+        ps.agree(run.balance, start, atol=1e-10, what="w_Q^2 - w_K^2")
+        & ps.agree(run.w_q**2 - run.w_k**2, start, atol=1e-10, what="w_Q^2 - w_K^2")
+        & ps.at_least(run.w_kq.isel(time=-1) / run.w_kq.isel(time=0), 10.0, "growth of w")
+        & ran_to_the_end(run)
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import jax
 import numpy as np
 import xarray as xr
@@ -21,15 +23,25 @@ C_STAR = default.c_star
 def hermite(strengths: tuple[float, ...]) -> xr.Dataset:
     """E exp(a X Y) Z^2 by the trapezoidal rule, and the formula of Lemma 7."""
     x = np.linspace(-45.0, 45.0, 721)
-    density = lambda a: np.exp(a * np.outer(x, x) - 0.5 * (x[:, None] ** 2 + x**2))
-    found = [density(a).sum() * (x[1] - x[0]) ** 2 / (2 * np.pi) for a in strengths]
+    area = (x[1] - x[0]) ** 2
+
+    def integral(a: float) -> float:
+        density = np.exp(a * np.outer(x, x) - 0.5 * (x[:, None] ** 2 + x**2))
+        return density.sum() * area / (2 * np.pi)
+
+    found = [integral(a) for a in strengths]
     formula = (1 - np.array(strengths) ** 2) ** -0.5
     return xr.Dataset({"integral": ("a", found), "formula": ("a", formula)}, {"a": list(strengths)})
 
 
 def rearranged() -> xr.Dataset:
-    """Both sides of Lemma 10 for f(x) = x, x = (1, 1), y = (2, 0): equal sums, x majorised by y; two sets of weights."""
-    x, y, weights = np.array([1.0, 1.0]), np.array([2.0, 0.0]), np.array([[0.5, 0.5], [0.0, 1.0]])
+    """Both sides of Lemma 10 for f(x) = x, x = (1, 1), y = (2, 0), with two sets of weights.
+
+    The sums of x and y are equal, and y majorises x.
+    """
+    x = np.array([1.0, 1.0])
+    y = np.array([2.0, 0.0])
+    weights = np.array([[0.5, 0.5], [0.0, 1.0]])
     sides = {"below": weights @ x, "above": weights @ y, "first_weight": weights[:, 0]}
     return xr.Dataset({name: ("weights", side) for name, side in sides.items()})
 
@@ -47,14 +59,18 @@ def halves() -> xr.Dataset:
 
 def simplified_model(length: int) -> xr.Dataset:
     """N F(c, c*) of the model with exp / N for the softmax: by sampling, and by (10)."""
-    N, c = length - 2, 0.15
-    generator, total, squares = np.random.default_rng(SEED), 0.0, 0.0
+    N = length - 2
+    c = 0.15
+    generator = np.random.default_rng(SEED)
+    total = 0.0
+    squares = 0.0
     for _ in range(20):
         x = generator.standard_normal((KERNEL_SEQUENCES // 20, N + 2))
         scores = x[:, -1:] * x[:, :N]
         heads = [(np.exp(strength * scores) * x[:, 1 : N + 1]).sum(1) / N for strength in (c, C_STAR)]
         product = N * heads[0] * heads[1]
-        total, squares = total + product.sum(), squares + (product**2).sum()
+        total += product.sum()
+        squares += (product**2).sum()
     mean = total / KERNEL_SEQUENCES
     error = np.sqrt((squares / KERNEL_SEQUENCES - mean**2) / KERNEL_SEQUENCES)
     return xr.Dataset(
@@ -68,12 +84,15 @@ def simplified_model(length: int) -> xr.Dataset:
 
 def against_softmax(sizes: tuple[int, ...]) -> xr.Dataset:
     """N F(c*, c*) and the slope of N X at 0 for the softmax with N keys, by (10), and in the limit of many keys."""
-    at = lambda kernel, N: N * curves(kernel, (0.0,), length=N + 2).isel(c=0)
-    who = {"": "exact", "printed_": "exponential", "limit_": "mean_field"}
-    rows = [{name: at(kernel, N) for name, kernel in who.items()} for N in sizes]
-    column = lambda name, of: ("N", [float(of(row[name])) for row in rows])
-    parts = {"S": lambda k: k.top, "X": lambda k: k.kernel_X, "slope": lambda k: k.slope_X, "level": _level}
-    data = {name + what: column(name, of) for name in who for what, of in parts.items()}
+    kernels = {"": "exact", "printed_": "exponential", "limit_": "mean_field"}
+    columns = {}
+    for prefix, kernel in kernels.items():
+        at_zero = [N * curves(kernel, (0.0,), length=N + 2).isel(c=0) for N in sizes]
+        columns[prefix + "S"] = [row.top for row in at_zero]
+        columns[prefix + "X"] = [row.kernel_X for row in at_zero]
+        columns[prefix + "slope"] = [row.slope_X for row in at_zero]
+        columns[prefix + "level"] = [_level(row) for row in at_zero]
+    data = {name: ("N", [float(value) for value in column]) for name, column in columns.items()}
     return xr.Dataset(data, {"N": list(sizes)})
 
 
@@ -88,10 +107,14 @@ def fixed_points(side: str) -> xr.Dataset:
     `side` is "all" for every w, "positive" for w > 0. `growth` is the largest eigenvalue of the linear flow there.
     """
     top = 1.1 * default.w_star
-    w = np.linspace(-top if side == "all" else 1e-3, top, 400)
+    lowest = -top if side == "all" else 1e-3
+    w = np.linspace(lowest, top, 400)
     moves = pull("exact_flow", default, *w)
     turns = np.flatnonzero(np.sign(moves[1:]) != np.sign(moves[:-1]))
-    move = lambda x: float(pull("exact_flow", default, x)[0])
+
+    def move(w: float) -> float:
+        return float(pull("exact_flow", default, w)[0])
+
     zeros = np.array([brentq(move, w[i], w[i + 1], xtol=1e-14) for i in turns])
     growth = np.array([spectrum("exact_flow", default, x).max() for x in zeros])
     return xr.Dataset({"w": ("zero", zeros), "growth": ("zero", growth), "count": len(zeros)})
@@ -99,7 +122,9 @@ def fixed_points(side: str) -> xr.Dataset:
 
 def closed_form(length: int) -> xr.Dataset:
     """The closed form (7) on a grid of (p, g), the sum over coefficients, and one point by sampling the model itself."""
-    p, g, target = np.array([0.0, 0.01, 0.3, 1.0, 4.0]), np.array([0.01, 0.3, 0.6]), 0.5
+    p = np.array([0.0, 0.01, 0.3, 1.0, 4.0])
+    g = np.array([0.01, 0.3, 0.6])
+    target = 0.5
     with jax.enable_x64(True):
         printed = np.asarray(four_gram.loss(p[:, None], g, target, length - 2))
         weights = np.exp(-p[:, None] * np.arange(length - 2)[::-1])
@@ -122,15 +147,22 @@ def closed_form(length: int) -> xr.Dataset:
 def spreads(sizes: tuple[int, ...]) -> xr.Dataset:
     r"""$q(\tilde p)$ at $p = 0$ and its slope on $(0, 12]$."""
     slopes = np.geomspace(1e-4, 12.0, 600)
-    with jax.enable_x64(True):
-        q = lambda N: lambda x: four_gram.spread(x, 0.0, N + 2)
-        both = [jax.jit(jax.vmap(jax.value_and_grad(q(N))))(slopes) for N in sizes]
-    stack = lambda i: (("N", "slope"), np.stack([np.asarray(found[i]) for found in both]))
-    return xr.Dataset({"spread": stack(0), "change": stack(1)}, {"N": list(sizes), "slope": slopes})
+    values = []
+    changes = []
+    for N in sizes:
+        spread = functools.partial(four_gram.spread, p=0.0, length=N + 2)
+        with jax.enable_x64(True):
+            value, change = jax.jit(jax.vmap(jax.value_and_grad(spread)))(slopes)
+        values.append(np.asarray(value))
+        changes.append(np.asarray(change))
+    dims = ("N", "slope")
+    data = {"spread": (dims, np.stack(values)), "change": (dims, np.stack(changes))}
+    return xr.Dataset(data, {"N": list(sizes), "slope": slopes})
 
 
 def overshoots(targets: tuple[float, ...]) -> xr.Dataset:
     """R(w*), the bound on h(T_2^h) / h* that (14) rests on."""
     w_star = xr.DataArray(list(targets), {"w_star": list(targets)}, "w_star")
-    w, c = tipping_weight(w_star), w_star**2
+    w = tipping_weight(w_star)
+    c = w_star**2
     return xr.Dataset({"R": np.sqrt((1 - 4 * w**4) / (1 - (w**2 + c) ** 2))})

@@ -53,12 +53,11 @@ def phase_one_needs_tens_of_thousands_of_tokens(*runs):
     """Phase I as stated begins at N = 84,000, 38,000, 17,000 and 12,000 for alpha = 0.5, 1, 3 and 10: near 185 T_I."""
     sizes = np.array([keys(run) for run in runs], float)
     lost = xr.concat([1 - left_at_T_I(run) for run in runs], xr.Variable("N", sizes))
-    at = xr.apply_ufunc(
-        lambda y: np.exp(np.interp(np.log(0.01), np.log(y[::-1]), np.log(sizes[::-1]))),
-        lost,
-        input_core_dims=[["N"]],
-        vectorize=True,
-    )
+
+    def size_at_one_per_cent(lane: np.ndarray) -> float:
+        return np.exp(np.interp(np.log(0.01), np.log(lane[::-1]), np.log(sizes[::-1])))
+
+    at = xr.apply_ufunc(size_at_one_per_cent, lost, input_core_dims=[["N"]], vectorize=True)
     times = falls_to(runs[0], "loss_g4", 0.01)
     return (
         ps.decreasing(lost, "loss gone by T_I", along="N")
@@ -69,15 +68,17 @@ def phase_one_needs_tens_of_thousands_of_tokens(*runs):
 
 def _scaling(fraction: float, observation: Observation, alphas, sigmas, targets, lengths) -> ps.Verdict:
     r"""$T \sim L (1+\alpha)^2 \ln(1/\sigma) / w^{\star2}$, one field at a time; sigma / w* is kept where w* is varied."""
-    when = lambda ds: emergence(ds, fraction, observation_time(ds, observation))
+
+    def when(ds: xr.Dataset) -> xr.DataArray:
+        return emergence(ds, fraction, observation_time(ds, observation))
+
     times = np.array([float(when(run)) for run in lengths])
     sizes = np.array([spec_of(run).length for run in lengths], float)
+    growth = np.exp(plateau_rate(sigmas) * when(sigmas))
     return (
         ps.scales_like(times, sizes, 1.0, 0.03, "in L")
         & ps.scales_like(when(alphas), 1 + alphas.alpha, 2.0, 0.05, "in 1 + alpha")
-        & ps.scales_like(
-            np.exp(plateau_rate(sigmas) * when(sigmas)), 1 / sigmas.sigma, 1.0, 0.03, "exp(gamma T) in 1/sigma"
-        )
+        & ps.scales_like(growth, 1 / sigmas.sigma, 1.0, 0.03, "exp(gamma T) in 1/sigma")
         & ps.scales_like(np.diagonal(when(targets)), targets.w_star.values, -2.0, 0.05, "in w*", span=2.9)
     )
 

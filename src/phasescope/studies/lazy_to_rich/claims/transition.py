@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import xarray as xr
 
 import phasescope as ps
 from phasescope import Outcome, beyond, claim, published, theory
@@ -28,11 +29,9 @@ from . import evidence
 def the_four_gram_comes_first(run):
     """The 4-gram's loss is at 50, 10 and 7.5 % of its start before the induction head's is, in Figure 1's
     setting."""
-    times = {name: [falls_to(run, name, part) for part in (0.5, 0.1, 0.075)] for name in ("loss_g4", "loss_ih")}
-    pairs = zip(times["loss_g4"], times["loss_ih"], strict=True)
-    return ps.all_of(
-        ps.ordered(first, second, what="4-gram, induction head") for first, second in pairs
-    ) & ran_to_the_end(run)
+    pairs = [(falls_to(run, "loss_g4", part), falls_to(run, "loss_ih", part)) for part in (0.5, 0.1, 0.075)]
+    orders = [ps.ordered(first, second, what="4-gram, induction head") for first, second in pairs]
+    return ps.all_of(orders) & ran_to_the_end(run)
 
 
 @claim("Section 1: 4-gram first, the times", published(evidence.true), id="C-order-times")
@@ -60,9 +59,12 @@ def both_losses_fall_at_once(run):
 )
 def the_plateau_holds_most_of_the_loss(run):
     """On the plateau, at least half of the induction head's loss is left."""
+    return once_learned(run, _holds_half_of_the_loss, left=0.01)
+
+
+def _holds_half_of_the_loss(run: xr.Dataset) -> ps.Verdict:
     plateau = value_at(run.loss_ih, robust_observation(run), points(run)) / run.loss_ih.isel(time=0)
-    said = lambda: ps.at_least(plateau, 0.5, "L_IH(T_o) / L_IH(0)") & ran_to_the_end(run)
-    return once_learned(run, said, left=0.01)
+    return ps.at_least(plateau, 0.5, "L_IH(T_o) / L_IH(0)") & ran_to_the_end(run)
 
 
 @claim(
@@ -78,9 +80,8 @@ def the_plateau_holds_most_of_the_loss(run):
 )
 def emergence_is_faster_than_the_plateau(runs):
     """The emergence, from 99 % to 1 % of the plateau's loss, takes less time than the plateau before it."""
-    return ps.at_most(phase_times(runs).sharpness, 1.0, "(T_III - T_II) / T_II") & ps.at_least(
-        phase_times(runs).T_II, 100.0, "T_II"
-    )
+    times = phase_times(runs)
+    return ps.at_most(times.sharpness, 1.0, "(T_III - T_II) / T_II") & ps.at_least(times.T_II, 100.0, "T_II")
 
 
 claims = (

@@ -21,26 +21,34 @@ def durations(fraction: float, alphas, sigmas, targets, *lengths) -> list[np.nda
     return [over_length, emergence(alphas, fraction).values, emergence(sigmas, fraction).values, diagonal]
 
 
+def abscissas(alphas, sigmas, targets, *lengths) -> list[np.ndarray]:
+    """What the durations are drawn over, on each of the four axes."""
+    sizes = np.array([spec_of(run).length for run in lengths], float)
+    return [sizes, 1 + alphas.alpha.values, 1 / sigmas.sigma.values, targets.w_star.values]
+
+
+def law(name: str, x: np.ndarray, times: np.ndarray) -> str:
+    """The fitted exponent with its interval; over 1/sigma, which enters as a logarithm, the slope."""
+    if "sigma" in name:
+        return rf"${ps.slope(np.log(x), times):.0f}\,\ln(1/\sigma)$"
+    fit = ps.exponent(x, times)
+    return rf"${fit.value:.3f} \pm {fit.high - fit.value:.3f}$"
+
+
 @ps.figure("Theorem 4, durations (ours)", *evidence.PAPER, *evidence.TRUE, panels=(1, 4), size=(8.4, 2.7))
 def scaling(p_a, p_s, p_w, p_1, p_2, p_3, p_4, t_a, t_s, t_w, t_1, t_2, t_3, t_4, axes):
     """End of the plateau (T_II, open) and of the emergence (T_III, filled) over the length, 1 + alpha, 1/sigma and w* (at
     sigma = 0.002 w*), for the printed equations and for the true model, with the fitted exponents of T_III and their 95 %
     intervals. Both scale like L (1 + alpha)^2 ln(1/sigma) / w*^2, as Theorem 4 says; the constants differ by 2.4."""
-    printed, true = (p_a, p_s, p_w, p_1, p_2, p_3, p_4), (t_a, t_s, t_w, t_1, t_2, t_3, t_4)
-    for chosen, color, label in ((printed, VERMILION, "printed"), (true, BLUE, "true")):
-        alphas, sigmas, targets, *lengths = chosen
-        x = [
-            np.array([spec_of(run).length for run in lengths], float), 1 + alphas.alpha.values, 1 / sigmas.sigma.values,
-            targets.w_star.values,
-        ]  # fmt: skip
-        early, late = (durations(part, *chosen) for part in (0.99, 0.01))
-        for k, panel in enumerate(axes):
-            fit = ps.exponent(x[k], late[k])
-            said = rf"${fit.value:.3f} \pm {fit.high - fit.value:.3f}$"
-            if k == 2:
-                said = rf"${ps.slope(np.log(x[k]), late[k]):.0f}\,\ln(1/\sigma)$"
-            panel.plot(x[k], late[k], "o-", color=color, ms=4, lw=1, label=f"{label}: {said}")
-            panel.plot(x[k], early[k], "o--", color=color, ms=4, lw=0.8, mfc="white")
+    printed = (p_a, p_s, p_w, p_1, p_2, p_3, p_4)
+    true = (t_a, t_s, t_w, t_1, t_2, t_3, t_4)
+    for runs, color, label in ((printed, VERMILION, "printed"), (true, BLUE, "true")):
+        values = abscissas(*runs)
+        early = durations(0.99, *runs)
+        late = durations(0.01, *runs)
+        for panel, name, x, start, end in zip(axes, AXES, values, early, late, strict=True):
+            panel.plot(x, end, "o-", color=color, ms=4, lw=1, label=f"{label}: {law(name, x, end)}")
+            panel.plot(x, start, "o--", color=color, ms=4, lw=0.8, mfc="white")
     for panel, name in zip(axes, AXES, strict=True):
         panel.set(xlabel=name, xscale="log", yscale="linear" if "sigma" in name else "log")
         panels.legend(panel, loc="best")
@@ -61,7 +69,8 @@ def phase_diagram(true, paper, axes):
     Every cell has its number: both times are located between records to 1e-6."""
     from matplotlib.colors import TwoSlopeNorm
 
-    times, printed = phase_times(true), phase_times(paper)
+    times = phase_times(true)
+    printed = phase_times(paper)
     left, right = axes
     sharp = np.log2(times.sharpness.transpose("sigma", "w_star"))
     mesh = left.pcolormesh(

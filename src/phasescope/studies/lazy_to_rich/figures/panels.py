@@ -21,6 +21,12 @@ FLOW = {"ls": "--", "lw": 1.0, "color": "0.1"}
 ENDS = ("T_I", "T_II", "T_III")  # of the first three phases
 NAMES = ("I", "II", "III", "IV")
 BANDS = (BLUE, ORANGE, GREEN, PURPLE)
+PARAMETERS = (
+    ("p", BLUE, "$p$"),
+    ("g", GREEN, "$g$"),
+    ("h", PURPLE, "$h$"),
+    ("w_kq", VERMILION, "$w_{KQ}$"),
+)
 
 
 def over(run: xr.Dataset, flow: xr.Dataset, name: str, axes: Axes, color: str, label: str) -> None:
@@ -54,9 +60,7 @@ def four_phases(run, flow, axes) -> None:
     over(run, flow, "loss", total, BLACK, "total loss")
     over(run, flow, "loss_g4", partial, BLUE, r"4-gram, $\mathcal{L}_{G4}$")
     over(run, flow, "loss_ih", partial, VERMILION, r"induction head, $\mathcal{L}_{IH}$")
-    for name, color, label in (
-        ("p", BLUE, "$p$"), ("g", GREEN, "$g$"), ("h", PURPLE, "$h$"), ("w_kq", VERMILION, "$w_{KQ}$"),
-    ):  # fmt: skip
+    for name, color, label in PARAMETERS:
         over(run, flow, name, weights, color, label)
     for panel in axes:
         panel.set(xlabel=r"time $t = \eta \times$ steps", xscale="log", yscale="log", xlim=(1, run.time[-1]))
