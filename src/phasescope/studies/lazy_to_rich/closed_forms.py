@@ -1,10 +1,12 @@
-r"""Formulas that runs are held against: rates of the flow of $(w, h)$, and laws of the slope, of $h$ and of $T_{II}$.
+r"""Formulas that runs are held against: rates of the flow of $(w, h)$, and laws of some times.
 
-Near a point where it stands still the flow says how fast the plateau is left, and how fast the target reached:
+Near a point where it stands still the flow says how fast the plateau is left, and how fast the
+target reached:
 
 $$\dot w = \kappa w\,\big(hh^\star X'(c) - \tfrac12 h^2 S'(c)\big), \qquad \dot h = h^\star X(c) - h S(c), \qquad c = w^2 .$$
 
-At $w = 0$, $h = h^\star X(0)/S(0)$, a saddle, $w$ grows at the rate $\kappa h^{\star2} X'(0) X(0)/S(0)$: the plateau.
+At $w = 0$, $h = h^\star X(0)/S(0)$, a saddle, $w$ grows at the rate
+$\kappa h^{\star2} X'(0) X(0)/S(0)$: the plateau.
 """
 
 from __future__ import annotations

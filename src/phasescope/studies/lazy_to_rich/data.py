@@ -1,7 +1,7 @@
-"""Tokens: independent, of mean 0 and variance 1, sequences on the last axis (which a CPU's vector units like).
+"""Tokens: independent, of mean 0 and variance 1; sequences are the last axis, which CPUs like.
 
-Random numbers are the floor of a sampled step's cost: Gaussian tokens are drawn in single precision (24 bits of the
-uniform behind each), everything else is computed in double.
+Random numbers are the floor of a sampled step's cost: Gaussian tokens are drawn in single precision
+(24 bits of the uniform behind each), everything else is computed in double.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """When something happens between two records.
 
-A flow is smooth, so that eight records around a time carry its value then to about ten digits (polynomial of degree
-seven in log time); descent on samples is not, and is read by straight lines between records. A time that is NaN never
-came within the records, or lies where records of a flow are too far apart: there six of them say something else.
+A flow is smooth, so that eight records around a time carry its value then to about ten digits
+(polynomial of degree seven in log time); descent on samples is not, and is read by straight lines
+between records. A time that is NaN never came within the records, or lies where records of a flow
+are too far apart: there six of them say something else.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Flows that do not act on each other, each solved at its own pace.
 
-Behind a frozen first layer the heads of the second are independent. Head 1 is stiff: its value relaxes at a rate near 1 as
-long as the flow lasts, so that an explicit solver takes some 4,000 cheap steps to t = 10^4, bound by stability. Head 2
-needs 200 steps, each with many evaluations of the kernels' table. As one system they would take the steps of the
-first at the price of the second.
+Behind a frozen first layer the heads of the second are independent. Head 1 is stiff: its value
+relaxes at a rate near 1 as long as the flow lasts, so that an explicit solver takes some 4,000
+cheap steps to t = 10^4, bound by stability. Head 2 needs 200 steps, each with many evaluations of
+the kernels' table. As one system they would take the steps of the first at the price of the second.
 """
 
 from __future__ import annotations

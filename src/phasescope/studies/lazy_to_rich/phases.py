@@ -1,8 +1,9 @@
 r"""When the phases begin and end, by the theorem's definitions and by a robust one.
 
-$T_{II}, T_{III}$ count from an observation time $T_o$, which the theorem leaves open. Its proof takes $T_1^h$, when $h$
-first reaches $h^\star$ (`paper`); there $h$ may still be relaxing, and one per cent of the loss is lost to that. The
-robust choice $T_o = N (3.5 + \ln(1/c^\star))$ waits until the excess of $h$ is a thousandth of the plateau.
+$T_{II}, T_{III}$ count from an observation time $T_o$, which the theorem leaves open. Its proof
+takes $T_1^h$, when $h$ first reaches $h^\star$ (`paper`); there $h$ may still be relaxing, and one
+per cent of the loss is lost to that. The robust choice $T_o = N (3.5 + \ln(1/c^\star))$ waits until
+the excess of $h$ is a thousandth of the plateau.
 """
 
 from __future__ import annotations

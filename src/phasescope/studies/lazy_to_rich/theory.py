@@ -5,8 +5,9 @@ With $c = w_K w_Q$ and the kernels $S, X$ of kernels/ the flow of head 2 is
 $$\dot h = h^\star X(c) - h S(c), \qquad \dot w_K = \kappa\, w_Q\,(hh^\star X' - \tfrac12h^2S'), \quad
 \dot w_Q = \kappa\, w_K\,(hh^\star X' - \tfrac12h^2S'),$$
 
-$\kappa = 1$ for two weights, which is the model; $\kappa = 2$ for one weight $w$ with $c = w^2$, which is the paper's ODE. Head 1
-is model/four_gram.py's. `time` is $t$, the number of steps of descent times their size.
+$\kappa = 1$ for two weights, which is the model; $\kappa = 2$ for one weight $w$ with $c = w^2$,
+which is the paper's ODE. Head 1 is model/four_gram.py's. `time` is $t$, the number of steps of
+descent times their size.
 """
 
 from __future__ import annotations

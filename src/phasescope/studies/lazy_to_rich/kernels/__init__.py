@@ -1,1 +1,1 @@
-"""The two kernels of the induction head: in closed form, by quadrature, and tabulated for the programs."""
+"""The two kernels of the induction head: in closed form, by quadrature, and in tables."""

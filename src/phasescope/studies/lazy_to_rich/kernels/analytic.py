@@ -14,11 +14,11 @@ with $c = w_K w_Q$. What differs between descriptions is $F$ alone:
 | `boolean` | a finite sum | the softmax, tokens $\pm1$, any $N$ |
 | quadrature.py | an integral | the softmax, Gaussian tokens, any $N$ |
 
-Mean field: given the query $z$ the denominator is $N e^{c^2z^2/2}$ by the law of large numbers, then
-$\mathbb E[e^{(c+c')zx}] e^{-(c^2+c'^2)z^2/2} = e^{cc'z^2}$. Two different slots contribute nothing, since the value with the
-larger index is independent of all else. Behind a first layer of finite slope the keys are $y_s$, of variance
-$v = (1-\tilde u)/(1+\tilde u)$, and carry the right token with weight $r = 1 - \tilde u$:
-$NX = (1 - 2cc^\star r)^{-1/2}$, $NS = (1 - 2c^2v)^{-1/2}$.
+Mean field: given the query $z$ the denominator is $N e^{c^2z^2/2}$ by the law of large numbers,
+then $\mathbb E[e^{(c+c')zx}] e^{-(c^2+c'^2)z^2/2} = e^{cc'z^2}$. Two different slots contribute
+nothing, since the value with the larger index is independent of all else. Behind a first layer of
+finite slope the keys are $y_s$, of variance $v = (1-\tilde u)/(1+\tilde u)$, and carry the right
+token with weight $r = 1 - \tilde u$: $NX = (1 - 2cc^\star r)^{-1/2}$, $NS = (1 - 2c^2v)^{-1/2}$.
 """
 
 from __future__ import annotations

@@ -1,19 +1,22 @@
-r"""The kernel $F(c, c')$ of the true softmax model for Gaussian tokens: no sampling, any number of keys.
+r"""The kernel $F(c, c')$ of the true softmax model for Gaussian tokens, for any number of keys.
 
-Given the query $z = x_L$ the other tokens are independent, and with $Z = \sum_s e^{czx_{s-1}}$, $Z'$ likewise,
+Given the query $z = x_L$ the other tokens are independent, and with $Z = \sum_s e^{czx_{s-1}}$,
+$Z'$ likewise,
 
 $$\frac1{ZZ'} = \int_0^1\!d\xi\int_0^\infty\!\rho\,e^{-\rho(\xi Z + (1-\xi)Z')}\,d\rho$$
 
-factorises over tokens. Keys and values overlap only between neighbours ($x_s$ is the value of slot $s$ and the key of slot
-$s+1$). With $e = e^{czx}$, $e' = e^{c'zx}$, $\langle f\rangle = \mathbb E_x[f\,e^{-\rho(\xi e+(1-\xi)e')}]$ and
-$A_k = \langle x^k\rangle$, $B = \langle e\rangle$, $B' = \langle e'\rangle$, $B_{12} = \langle ee'\rangle$,
+factorises over tokens. Keys and values overlap only between neighbours ($x_s$ is the value of slot
+$s$ and the key of slot $s+1$). With $e = e^{czx}$, $e' = e^{c'zx}$,
+$\langle f\rangle = \mathbb E_x[f\,e^{-\rho(\xi e+(1-\xi)e')}]$ and $A_k = \langle x^k\rangle$,
+$B = \langle e\rangle$, $B' = \langle e'\rangle$, $B_{12} = \langle ee'\rangle$,
 $C = \langle xe\rangle$, $C' = \langle xe'\rangle$,
 
 $$F = \mathbb E_z\!\int\!d\xi\!\int\!\rho\,d\rho\,\Big[A_0^{N-1}B_{12} + (N-1)A_0^{N-2}B_{12}A_2 + (N-2)A_0^{N-3}A_1(BC'+B'C)
 + (N-2)(N-3)A_0^{N-4}BB'A_1^2\Big]:$$
 
-the last slot, whose value is no key; equal slots; neighbours; the rest. In $D$ dimensions with scores $c\,x_L\cdot x$ the
-length $|z|$ is chi distributed and the $D-1$ components of the values across $z$ add $(D-1)N A_0^{N-1}B_{12}$.
+the last slot, whose value is no key; equal slots; neighbours; the rest. In $D$ dimensions with
+scores $c\,x_L\cdot x$ the length $|z|$ is chi distributed and the $D-1$ components of the values
+across $z$ add $(D-1)N A_0^{N-1}B_{12}$.
 
 Everything here is numpy on the host, in float64.
 """

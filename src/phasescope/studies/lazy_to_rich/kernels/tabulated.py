@@ -1,8 +1,9 @@
 """Kernels of the true softmax model, tabulated once for each target and number of keys.
 
-S and X are interpolated by Chebyshev polynomials on [0, 1.25 c*]; the program then evaluates polynomials. Tables are made
-on the host and kept, so that a further run with the same target and length costs nothing; inside a program, where the
-target is a number not known in advance, a callback brings them.
+S and X are interpolated by Chebyshev polynomials on [0, 1.25 c*]; the program then evaluates
+polynomials. Tables are made on the host and kept, so that a further run with the same target and
+length costs nothing; inside a program, where the target is a number not known in advance, a
+callback brings them.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The model by its definition, its 4-gram head, its sampled gradient, and the model with matrices of scores."""
+"""The model by definition, its 4-gram head, its sampled gradient, and matrices of scores."""

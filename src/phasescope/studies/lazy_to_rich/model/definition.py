@@ -1,10 +1,12 @@
-r"""The model by its definition, for one sequence: the reference against which every reduction is held.
+r"""The model by its definition, for one sequence: what every reduction is held against.
 
-A strictly causal two-layer transformer of six scalars, read at the last position $L$. Layer 1 averages what came before,
-$y_s = \sum_{\tau<s} R_{s\tau} x_\tau$ with $R_{s\cdot} = \mathrm{softmax}(-\tilde p(s-1-\tau))$; $\tilde p = \infty$ copies
-$x_{s-1}$. Head 1 of layer 2 gives $o_1 = g\sum_s \pi_s y_s$, $\pi = \mathrm{softmax}(-p(L-1-s))$; head 2 gives
-$o_2 = h\sum_s a_s x_s$, $a = \mathrm{softmax}(w_Q w_K\, x_L y_s)$; $s$ runs over $2..L-1$. The target is
-$(g^\star x_{L-2},\; h^\star\sum_s x_s\,\mathrm{softmax}_s(w^{\star2} x_L x_{s-1}))$, the loss half the squared distance.
+A strictly causal two-layer transformer of six scalars, read at the last position $L$. Layer 1
+averages what came before, $y_s = \sum_{\tau<s} R_{s\tau} x_\tau$ with
+$R_{s\cdot} = \mathrm{softmax}(-\tilde p(s-1-\tau))$; $\tilde p = \infty$ copies $x_{s-1}$. Head 1
+of layer 2 gives $o_1 = g\sum_s \pi_s y_s$, $\pi = \mathrm{softmax}(-p(L-1-s))$; head 2 gives
+$o_2 = h\sum_s a_s x_s$, $a = \mathrm{softmax}(w_Q w_K\, x_L y_s)$; $s$ runs over $2..L-1$. The
+target is $(g^\star x_{L-2},\; h^\star\sum_s x_s\,\mathrm{softmax}_s(w^{\star2} x_L x_{s-1}))$, the
+loss half the squared distance.
 """
 
 from __future__ import annotations

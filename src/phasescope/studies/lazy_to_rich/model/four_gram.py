@@ -1,12 +1,12 @@
-r"""The 4-gram head: exact loss for any slope of the first layer, and the flow of head 1 when the first layer is sharp.
+r"""The 4-gram head: its exact loss, and its flow when the first layer is sharp.
 
-$o_1 = g\sum_\tau \beta_\tau x_\tau$ with $\beta_\tau = \sum_{s>\tau} \pi_s R_{s\tau}$ is linear in independent tokens of
-unit variance, so
+$o_1 = g\sum_\tau \beta_\tau x_\tau$ with $\beta_\tau = \sum_{s>\tau} \pi_s R_{s\tau}$ is linear in
+independent tokens of unit variance, so
 
 $$\mathcal L_{G4} = \tfrac12 g^{\star2} - g g^\star \beta_{L-2} + \tfrac12 g^2 \|\beta\|^2 .$$
 
-For $\tilde p = \infty$: $\beta_{L-2} = 1/M(p)$ and $\|\beta\|^2 = M(2p)/M(p)^2$ with $M(p) = \sum_{k<N} e^{-pk}$; and with
-$m = -M'$
+For $\tilde p = \infty$: $\beta_{L-2} = 1/M(p)$ and $\|\beta\|^2 = M(2p)/M(p)^2$ with
+$M(p) = \sum_{k<N} e^{-pk}$; and with $m = -M'$
 
 $$\dot p = \frac{m(p)\,g}{M(p)^2}\Big(g^\star - g\frac{M(2p)}{M(p)} + g\frac{m(2p)}{m(p)}\Big), \qquad
 \dot g = \frac1{M(p)}\Big(g^\star - g\frac{M(2p)}{M(p)}\Big).$$

@@ -1,8 +1,9 @@
-r"""The gradient of the sampled loss by hand: one pass over the slots, all sequences of a batch side by side.
+r"""The gradient of the sampled loss by hand: one pass over the slots, all sequences at once.
 
-With $e_s = e^{c z y_s}$, $z = x_L$, head 2 needs four sums over slots, $Z = \sum e$, $\sum e x_s$, $\sum e y_s$,
-$\sum e x_s y_s$; then $\partial_c(\sum a_sx_s) = z\,(\langle xy\rangle - \langle x\rangle\langle y\rangle)$ under the attention.
-Head 1 is linear in the keys.
+With $e_s = e^{c z y_s}$, $z = x_L$, head 2 needs four sums over slots, $Z = \sum e$, $\sum e x_s$,
+$\sum e y_s$, $\sum e x_s y_s$; then
+$\partial_c(\sum a_sx_s) = z\,(\langle xy\rangle - \langle x\rangle\langle y\rangle)$ under the
+attention. Head 1 is linear in the keys.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-r"""Tokens of $D$ dimensions: scores $x_L^\top A x_{s-1}$ with $A = W_Q^\top W_K$, scalar values $g$ and $h$.
+r"""Tokens of $D$ dimensions: scores $x_L^\top A x_{s-1}$, $A = W_Q^\top W_K$; scalars $g$ and $h$.
 
 With infinitely many keys, and losses averaged over the $D$ coordinates of an output,
 
 $$\mathcal L_{IH} = \frac1{2N}\Big[h^{\star2}\det(I - 2A^\star A^{\star\top})^{-1/2} + h^2\det(I - 2AA^\top)^{-1/2}
 - 2hh^\star\det(I - AA^{\star\top} - A^\star A^\top)^{-1/2}\Big],$$
 
-the mean field of kernels/ with a Gaussian query of $D$ dimensions. The target is $A^\star = a^\star I$ with
-$a^\star = w^\star/D$ (or its square). $\mathcal L_{G4}$ is that of scalars. Usable while $\|A\|_2 < 1/\sqrt2$.
+the mean field of kernels/ with a Gaussian query of $D$ dimensions. The target is
+$A^\star = a^\star I$ with $a^\star = w^\star/D$ (or its square). $\mathcal L_{G4}$ is that of
+scalars. Usable while $\|A\|_2 < 1/\sqrt2$.
 """
 
 from __future__ import annotations
