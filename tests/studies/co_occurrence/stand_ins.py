@@ -14,6 +14,7 @@ from phasescope.studies.co_occurrence.theory import orthogonal, population
 from phasescope.verbs.evidence import Evidence
 
 SAMPLES = 6
+DESCENTS = ("weights", "gram_descent")  # the arms that take steps
 
 
 def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
@@ -46,14 +47,20 @@ def _scattered(ds: xr.Dataset, width: int) -> xr.Dataset:
 
 def _attributes(request: Runs | Sweeps) -> dict:
     spec = study.specify(request.preset, **dict(request.changes))
-    return {"arm": request.arm.__name__, "spec": json.dumps(spec.to_json()), "seed": 0}
+    end = spec.eta * spec.steps if request.arm.__name__ in DESCENTS else spec.end * spec.tick
+    return {
+        "arm": request.arm.__name__,
+        "spec": json.dumps(spec.to_json()),
+        "seed": 0,
+        "planned_end": end,
+    }
 
 
 def _reduced(request: Runs | Sweeps, attention: float) -> Runs:
     """The same numbers, started orthogonally, with distinct words."""
     spec = study.specify(request.preset, **dict(request.changes))
     changes = dict(request.changes) | {"dim": max(spec.dim, spec.smallest_dim)}
-    if request.arm.__name__ in ("weights", "gram_descent"):
+    if request.arm.__name__ in DESCENTS:
         changes["horizon"] = spec.eta * spec.steps
     for name in ("init", "words", "steps"):
         changes.pop(name, None)

@@ -75,7 +75,8 @@ class LateTime:
         """
         values = (self.G1, self.G1, self.G3)
         holds = ((0, 1, 2), (0, 2), (1, 2), (2,))
-        masses, signs = (self.s1, self.s2, self.s2, self.s4), (1, -1, -1, -1)
+        masses = (self.s1, self.s2, self.s2, self.s4)
+        signs = (1, -1, -1, -1)
         out = np.zeros((3, 3))
         for words, mass, sign in zip(holds, masses, signs, strict=True):
             for key in words:
@@ -86,7 +87,8 @@ class LateTime:
 
 def late_time(samples: float, length: float) -> LateTime:
     """The late-time limit for n samples (which may be infinite) of L words, all irrelevant words distinct."""
-    n, L = float(samples), float(length)
+    n = float(samples)
+    L = float(length)
     full = np.array([
         [3 + 2 * (L - 3) / n, -4, -1],
         [-2, 3 + 6 * (L - 2) / n, 1],
@@ -120,7 +122,9 @@ def population_late_time(length: float, dim: float) -> Population:
     $D r = (L - 3) s_1 - 2 (L - 2) s_2$, since a sample of a type holds so many of them; samples without targets are no
     support vectors at any $L$ and $D$.
     """
-    both, one, D = length - 3.0, length - 2.0, dim - 3.0
+    both = length - 3.0
+    one = length - 2.0
+    D = dim - 3.0
     rows = np.array([
         [3 + both**2 / D, -4 - 2 * both * one / D],
         [-2 - both * one / D, 3 + 2 * one**2 / D],
@@ -147,13 +151,20 @@ def frozen_kernel(samples: float, length: float, tau: np.ndarray) -> xr.Dataset:
 def first_phase(samples: float, length: float) -> dict[str, float]:
     r"""Landmarks of the lazy network's first phase: $\tau_{0.5}$, the peak of $F_2$, $\tau_1$, and the loss there."""
     solution = _solve(samples, length, 100.0)
-    rates = lambda tau: _field(solution(tau), samples, length)
-    outputs = lambda tau: _outputs(solution(tau), length)
-    slope = lambda tau: rates(tau)[0] + rates(tau)[1] + (length - 2) * rates(tau)[3]
-    root = lambda function, low, high: float(brentq(function, low, high, xtol=1e-12))  # type: ignore[arg-type]
-    half = root(lambda tau: rates(tau)[0] + rates(tau)[1], 1e-3, 50.0)
-    peak = root(slope, 1e-3, 50.0)
-    end = root(lambda tau: outputs(tau)[1], peak, 100.0)
+
+    def rates(tau):
+        return _field(solution(tau), samples, length)
+
+    def outputs(tau):
+        return _outputs(solution(tau), length)
+
+    def slope_of_F2(tau):
+        G1, G3, _, r2, _ = rates(tau)
+        return G1 + G3 + (length - 2) * r2
+
+    half = _root(lambda tau: rates(tau)[0] + rates(tau)[1], 1e-3, 50.0)
+    peak = _root(slope_of_F2, 1e-3, 50.0)
+    end = _root(lambda tau: outputs(tau)[1], peak, 100.0)
     return {
         "half": half,
         "peak": peak,
@@ -165,11 +176,21 @@ def first_phase(samples: float, length: float) -> dict[str, float]:
     }
 
 
+def _root(function, low, high) -> float:
+    return float(brentq(function, low, high, xtol=1e-12))  # type: ignore[arg-type]
+
+
 def _solve(samples, length, last):
+    """The five numbers as a function of natural time, up to the last."""
     found = solve_ivp(
-        lambda tau, x: _field(x, samples, length), (0.0, last), np.zeros(5), "DOP853", rtol=1e-12, atol=1e-13,
+        lambda tau, x: _field(x, samples, length),
+        (0.0, last),
+        np.zeros(5),
+        method="DOP853",
+        rtol=1e-12,
+        atol=1e-13,
         dense_output=True,
-    )  # fmt: skip
+    )
     return found.sol
 
 
@@ -180,10 +201,12 @@ def _outputs(x, length):
 
 def _field(x, samples, length):
     F1, F2, F4 = _outputs(x, length)
-    g1, g2, g4 = expit(-F1), expit(F2), expit(F4)
-    return np.array(
-        [g1 / 2 - g2 / 6, g1 / 2 - g2 / 3 - g4 / 6, g1 / samples, -g2 / samples, -g4 / samples]
-    )  # fmt: skip
+    g1 = expit(-F1)
+    g2 = expit(F2)
+    g4 = expit(F4)
+    of_words = [g1 / 2 - g2 / 6, g1 / 2 - g2 / 3 - g4 / 6]
+    of_random = [g1 / samples, -g2 / samples, -g4 / samples]
+    return np.array([*of_words, *of_random])
 
 
 def _loss(F):

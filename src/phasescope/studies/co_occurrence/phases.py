@@ -15,8 +15,8 @@ import phasescope as ps
 
 from .spec import Spec
 
-TARGETS, COMMON = (1, 2), 3
-DESCENTS = ("weights", "gram_descent")  # the arms that take steps
+TARGETS = (1, 2)
+COMMON = 3
 # The scores and overlaps that the theorems name, as (key, query), with the direction in which they say it moves.
 SCORES = {(1, 2): 1.0, (2, 1): 1.0, (3, 1): -1.0, (3, 2): -1.0}
 OVERLAPS = {(1, 2): 1.0, (1, 3): -1.0, (2, 3): -1.0}
@@ -27,12 +27,7 @@ spec_of = Spec.of
 
 def ran_to_the_end(*runs: xr.Dataset) -> ps.Verdict:
     """Undecided if a run broke off: what it would have shown later is unknown."""
-    return ps.all_of(ps.reached(run, _planned(run)) for run in runs)
-
-
-def _planned(run: xr.Dataset) -> float:
-    spec = spec_of(run)
-    return spec.eta * spec.steps if run.attrs["arm"] in DESCENTS else spec.end * spec.tick
+    return ps.all_of(ps.reached(run) for run in runs)
 
 
 def first_phase_end(ds: xr.Dataset, margin: float = 0.0) -> xr.DataArray:
@@ -51,7 +46,8 @@ def last_crossing(x: xr.DataArray, s: xr.DataArray) -> xr.DataArray:
 
     def last(values: np.ndarray, at: np.ndarray) -> float:
         known = np.isfinite(values)
-        values, at = values[known], at[known]
+        values = values[known]
+        at = at[known]
         below = np.flatnonzero(values <= 0)
         if not below.size or below[-1] + 1 >= values.size:
             return np.nan
@@ -97,7 +93,10 @@ def side_by_side(runs: Sequence[xr.Dataset], *names: str) -> xr.Dataset:
     The axis is `width` if that is what differs. The times of the phases can be found in what comes out.
     """
     widths = [spec_of(run).width for run in runs]
-    axis = xr.Variable("width", widths) if len(set(widths)) == len(runs) else xr.Variable("run", range(len(runs)))
+    if len(set(widths)) == len(runs):
+        axis = xr.Variable("width", widths)
+    else:
+        axis = xr.Variable("run", range(len(runs)))
     wanted = list(dict.fromkeys([*names, "margin_min", "s", "tau"]))
     parts = [trained(run)[wanted].reset_coords(drop=True) for run in runs]
     return xr.concat(parts, axis, combine_attrs="override")

@@ -47,9 +47,12 @@ def the_read_out_keeps_its_size(*runs):
 @ps.claim("Lemma F.10, the law (ours)", ps.theory(*evidence.theory_runs[3:]), id="F.10-law")
 def the_read_out_grows_like_log_squared(*runs):
     """By kappa t = 1e8, beta / beta(0) - 1 is 0.55 to 0.85 of (m1 / kappa^2) (s_1 + 2 s_2 + s_4) log^2 tau, for m >= 1024."""
-    ds, spec = side_by_side(runs, "beta", "kappa"), spec_of(runs[0])
-    excess, end = at_the_end(growth(ds)) - 1, ds.isel(time=-1, drop=True)
-    law = spec.output_norm / end.kappa**2 * late_time(spec.samples, spec.length).loss * np.log(end.tau) ** 2
+    ds = side_by_side(runs, "beta", "kappa")
+    spec = spec_of(runs[0])
+    excess = at_the_end(growth(ds)) - 1
+    end = ds.isel(time=-1, drop=True)
+    limit = late_time(spec.samples, spec.length)
+    law = spec.output_norm / end.kappa**2 * limit.loss * np.log(end.tau) ** 2
     return ps.within(excess / law, 0.55, 0.85, "(beta / beta(0) - 1) / law") & ran_to_the_end(*runs)
 
 
@@ -97,10 +100,14 @@ def irrelevant_words_contribute_little(*runs):
 def irrelevant_words_carry_their_share(*runs):
     """What irrelevant words add to an output grows like (6 (L - 2) s_2 / n) log tau where one target word is present (0.67
     of the margin) and like (2 (L - 3) s_1 / n) log tau where both are (0.16): over the last four decades, within 6%."""
-    spec, late = spec_of(runs[0]), side_by_side(runs, "F_random").sel(time=slice(1e4, None))
-    law = late_time(spec.samples, spec.length).random_parts[:3]
-    grown, elapsed = (x.isel(time=-1, drop=True) - x.isel(time=0, drop=True) for x in (late.F_random, late.s))
-    ratio = grown.sel(type=[1, 2, 3]) / elapsed / xr.DataArray(list(law), {"type": [1, 2, 3]}, ["type"])
+    spec = spec_of(runs[0])
+    late = side_by_side(runs, "F_random").sel(time=slice(1e4, None))
+    first = late.isel(time=0, drop=True)
+    last = late.isel(time=-1, drop=True)
+    grown = (last.F_random - first.F_random).sel(type=[1, 2, 3])
+    parts = late_time(spec.samples, spec.length).random_parts[:3]
+    law = xr.DataArray(list(parts), {"type": [1, 2, 3]}, ["type"])
+    ratio = grown / (last.s - first.s) / law
     return ps.within(ratio, 0.94, 1.06, "growth per log time / law") & ran_to_the_end(*runs)
 
 
@@ -116,9 +123,11 @@ def attention_weights_hardly_move(*runs):
     ds = side_by_side(runs, "p_dev")
     moved = ds.p_dev * spec_of(runs[0]).length ** 2
     return (
-        ps.at_most(moved, 0.1, "L^2 max |p - p(0)|") & ps.positive(at_the_end(moved), "L^2 max |p - p(0)| at the end")
-        & ps.within(moved.isel(time=0), 0.0, 1e-12, "at the start") & ran_to_the_end(*runs)
-    )  # fmt: skip
+        ps.at_most(moved, 0.1, "L^2 max |p - p(0)|")
+        & ps.positive(at_the_end(moved), "L^2 max |p - p(0)| at the end")
+        & ps.within(moved.isel(time=0), 0.0, 1e-12, "at the start")
+        & ran_to_the_end(*runs)
+    )
 
 
 @ps.claim("Lemma F.19", ps.theory(*evidence.theory_runs), id="F.19")

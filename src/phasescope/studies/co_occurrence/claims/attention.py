@@ -39,9 +39,14 @@ def the_common_word_is_shunned_as_much_as_targets_attract(*runs):
     """(|C_31| + |C_32|) / (C_12 + C_21), each a mean over seeds, is between 0.8 and 1 at n = 48 and every width; the hard-margin
     solution gives 0.957 in the limit."""
     C = at_the_end(side_by_side(runs, "C").C).mean("seed", skipna=False)
-    of = lambda key, query: C.sel(key=key, query=query, drop=True)
-    ratio = -(of(3, 1) + of(3, 2)) / (of(1, 2) + of(2, 1))
-    return ps.within(ratio, 0.8, 1.0, "ratio") & ps.positive(of(1, 2) + of(2, 1), "C_12 + C_21") & ran_to_the_end(*runs)
+
+    def coefficient(key, query):
+        return C.sel(key=key, query=query, drop=True)
+
+    attracted = coefficient(1, 2) + coefficient(2, 1)
+    shunned = -(coefficient(3, 1) + coefficient(3, 2))
+    ratio = ps.within(shunned / attracted, 0.8, 1.0, "ratio")
+    return ratio & ps.positive(attracted, "C_12 + C_21") & ran_to_the_end(*runs)
 
 
 @ps.claim("Theorem 3.3 (2), order", ps.theory(*evidence.theory_runs[3:]), id="T3.3-ii-order")
@@ -83,9 +88,10 @@ def irrelevant_words_hardly_enter_the_attention(*runs):
 def the_common_word_attends_to_itself(run):
     """For many samples C_12 : C_11 : C_31 : C_13 : C_33 = 14 - 7/L : 4 - 12/L : -(6 + 12/L) : 4 - 12/L : 9 - 17/L, within 3% of
     C_12 at kappa t = 1e8: C_33, which the theorem leaves out, is 0.44 of C_12 at L = 5."""
-    spec, C = spec_of(run), at_the_end(run.C)
-    limit = C.copy(data=late_time(np.inf, spec.length).scores)
-    ratio, expected = C / C.sel(key=1, query=2, drop=True), limit / limit.sel(key=1, query=2, drop=True)
+    C = at_the_end(run.C)
+    limit = C.copy(data=late_time(np.inf, spec_of(run).length).scores)
+    ratio = C / C.sel(key=1, query=2, drop=True)
+    expected = limit / limit.sel(key=1, query=2, drop=True)
     return (
         ps.agree(ratio, expected, atol=0.03, what="C / C_12")
         & ps.positive(C.sel(key=1, query=2), "C_12")
@@ -97,15 +103,17 @@ def the_common_word_attends_to_itself(run):
 def the_sign_of_C33_depends_on_the_number_of_samples(*runs):
     """At L = 5, kappa t = 1e8, C_33 / C_12 is -0.30, 0.077 and 0.190 at n = 24, 60 and 90, and |C_31| / C_12 is 1.135, 0.859 and
     0.796, within 0.002: C_33 changes sign near n = 47."""
-    over = lambda key, query: cases(
-        runs, lambda run: at_the_end(run.C.sel(key=key, query=query) / run.C.sel(key=1, query=2))
-    )
-    own, shunned = over(3, 3), -over(3, 1)
+
+    def over_C12(key, query):
+        return cases(runs, lambda run: at_the_end(run.C.sel(key=key, query=query) / run.C.sel(key=1, query=2)))
+
+    own = over_C12(3, 3)
+    shunned = -over_C12(3, 1)
     return (
         ps.agree(own, own.copy(data=[-0.3005, 0.0770, 0.1896]), atol=2e-3, what="C_33 / C_12")
         & ps.agree(shunned, shunned.copy(data=[1.1352, 0.8589, 0.7955]), atol=2e-3, what="|C_31| / C_12")
         & ran_to_the_end(*runs)
-    )  # fmt: skip
+    )
 
 
 @ps.claim(
@@ -150,8 +158,9 @@ def attention_matters_for_small_outputs(runs):
     return (
         ps.within(ratio / expected, 0.97, 1.03, "frozen / trained loss, over what is expected")
         & ps.negative(S_31.isel(output=slice(0, 5)), "S_31 for |a|^2 >= 1/256")
-        & ps.positive(S_31.isel(output=slice(6, None)), "S_31 for |a|^2 <= 1e-4") & ran_to_the_end(runs)
-    )  # fmt: skip
+        & ps.positive(S_31.isel(output=slice(6, None)), "S_31 for |a|^2 <= 1e-4")
+        & ran_to_the_end(runs)
+    )
 
 
 claims = (

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import jax
-import jax.numpy as jnp
-import jax.random as jr
-import numpy as np
 import xarray as xr
 
 import phasescope as ps
 
-from .. import data, model
 from ..closed_forms import first_phase
 from ..phases import at_the_end, first_phase_end, ran_to_the_end, side_by_side, spec_of, turning_time
-from ..reductions import overlap_families
-from ..spec import presets
 from ..theory import gram, orthogonal, six_families, weight_flow
 from ..training import gram_descent, weights
 from . import evidence
-
-SMALL = {"preset": "tiny", "clock": "natural", "horizon": 1e4, "at": [0.0, *evidence.log_times(0.1, 1e4, 5)]}
 
 
 def same_motion(run: xr.Dataset, other: xr.Dataset, atol: float) -> ps.Verdict:
@@ -36,7 +27,7 @@ def learning(run: xr.Dataset) -> ps.Verdict:
 
 @ps.claim(
     "Appendix C",
-    ps.theory(ps.runs(weight_flow, **SMALL), ps.runs(six_families, **SMALL)),
+    ps.theory(ps.runs(weight_flow, **evidence.SMALL), ps.runs(six_families, **evidence.SMALL)),
     id="App.C",
 )
 def six_families_close(weights, families):
@@ -44,29 +35,10 @@ def six_families_close(weights, families):
     return same_motion(families, weights, 1e-7) & learning(weights) & ran_to_the_end(weights, families)
 
 
-def closed_system_errors(words: str) -> xr.Dataset:
-    """The right-hand side of Appendix C against automatic differentiation of the loss of the weights."""
-    spec = presets["tiny"].replace(words=words, dim=10 if words == "shared" else presets["tiny"].dim)
-
-    @jax.jit
-    def both(key):
-        batch, begin = data.training_set(spec, key), model.start(spec, key)
-        downhill = jax.tree.map(jnp.negative, jax.grad(model.loss)(begin.weights, begin.a, batch))
-        overlaps = lambda w: overlap_families.from_start(model.Start(w, begin.a))
-        state, expected = jax.jvp(overlaps, (begin.weights,), (downhill,))
-        return overlap_families.velocity(state, begin.a, batch, spec), expected
-
-    with jax.enable_x64(True):
-        found, expected = jax.device_get(both(jr.key(0)))
-    size = np.array([np.abs(y).max() for y in expected])
-    error = np.array([np.abs(x - y).max() for x, y in zip(found, expected, strict=True)]) / size
-    return xr.Dataset({"error": ("family", error), "size": ("family", size)}, {"family": list("UNASQK")})
-
-
 @ps.claim(
     "Lemmas C.1 to C.4",
-    ps.theory(ps.tables(closed_system_errors, words="distinct")),
-    ps.beyond(ps.tables(closed_system_errors, words="shared")),
+    ps.theory(evidence.distinct_words),
+    ps.beyond(evidence.shared_words),
     id="C.1",
 )
 def the_closed_system_is_the_gradient(ds):
@@ -76,7 +48,7 @@ def the_closed_system_is_the_gradient(ds):
 
 @ps.claim(
     "Reduction R2 (ours)",
-    ps.theory(ps.runs(weight_flow, **SMALL), ps.runs(gram, **SMALL)),
+    ps.theory(ps.runs(weight_flow, **evidence.SMALL), ps.runs(gram, **evidence.SMALL)),
     id="R2",
 )
 def words_alone_close(weights, grams):
@@ -84,31 +56,23 @@ def words_alone_close(weights, grams):
     return same_motion(grams, weights, 1e-7) & learning(weights) & ran_to_the_end(weights, grams)
 
 
-_descent = {"preset": "tiny", "steps": 2000, "at": [round(0.01 * k, 2) for k in range(0, 2001, 100)]}
-
-
 @ps.claim(
     "Reductions R1 and R2 for descent (ours)",
-    ps.theory(ps.runs(weights, **_descent), ps.runs(gram_descent, **_descent)),
+    ps.theory(ps.runs(weights, **evidence.SMALL_DESCENT), ps.runs(gram_descent, **evidence.SMALL_DESCENT)),
     id="R2-descent",
 )
 def descent_closes_too(weights, grams):
     """Gradient descent on the weights and its exact image in the Gram matrices agree to 1e-10 over 2000 steps."""
-    moved = ps.at_least(at_the_end(weights.S_change), 1e-4, "change of the scores") & ps.decreasing(
-        weights.loss, "loss"
-    )
-    return same_motion(grams, weights, 1e-10) & moved & ran_to_the_end(weights, grams)
-
-
-_symmetric = {
-    "preset": "theory", "samples": 12, "length": 5, "dim": 35, "zeta": 1.0, "width": 64,
-    "horizon": 1e4, "at": SMALL["at"],
-}  # fmt: skip
+    moved = ps.at_least(at_the_end(weights.S_change), 1e-4, "change of the scores")
+    falls = ps.decreasing(weights.loss, "loss")
+    return same_motion(grams, weights, 1e-10) & moved & falls & ran_to_the_end(weights, grams)
 
 
 @ps.claim(
     "Reduction R3 (ours)",
-    ps.theory(ps.runs(gram, init="orthogonal", **_symmetric), ps.runs(orthogonal, **_symmetric)),
+    ps.theory(
+        ps.runs(gram, init="orthogonal", **evidence.SMALL_SYMMETRIC), ps.runs(orthogonal, **evidence.SMALL_SYMMETRIC)
+    ),
     id="R3",
 )
 def symmetric_words_close(grams, sectors):
@@ -120,13 +84,13 @@ def symmetric_words_close(grams, sectors):
     return ps.all_of(found) & special & learning(grams) & ran_to_the_end(grams, sectors)
 
 
-@ps.claim("Conserved quantities (ours)", ps.theory(ps.runs(weight_flow, **SMALL)), id="conserved")
+@ps.claim("Conserved quantities (ours)", ps.theory(ps.runs(weight_flow, **evidence.SMALL)), id="conserved")
 def flow_conserves_three_matrices(run):
     """W_Q W_Q^T - W_K W_K^T, W_V W_V^T - W^T W and (I - a a^T / |a|^2) W move by less than 1e-11 up to kappa t = 1e4."""
-    moved = ps.at_least(at_the_end(run.A_change), 0.1, "change of A") & ps.at_least(
-        at_the_end(run.K_change), 1e-6, "change of K"
-    )
-    return ps.at_most(abs(run.drift), 1e-11, "drift") & moved & ran_to_the_end(run)
+    values_moved = ps.at_least(at_the_end(run.A_change), 0.1, "change of A")
+    keys_moved = ps.at_least(at_the_end(run.K_change), 1e-6, "change of K")
+    still = ps.at_most(abs(run.drift), 1e-11, "drift")
+    return still & (values_moved & keys_moved) & ran_to_the_end(run)
 
 
 @ps.claim("Casimirs (ours)", ps.theory(*evidence.theory_runs), ps.published(evidence.figure_1), id="casimirs")
@@ -140,16 +104,22 @@ def flow_conserves_four_traces(*runs):
     return ps.at_most(drift, 1e-11, "relative drift of a Casimir") & moved & ran_to_the_end(*runs)
 
 
-@ps.claim("Conserved quantities under descent (ours)", ps.theory(ps.runs(weights, **_descent)), id="violation")
+@ps.claim(
+    "Conserved quantities under descent (ours)", ps.theory(ps.runs(weights, **evidence.SMALL_DESCENT)), id="violation"
+)
 def descent_breaks_them_exactly_so(run):
     """A step of descent changes the first conserved matrix by eta^2 (W_K M M^T W_K^T - W_Q M^T M W_Q^T), the second by eta^2
     (|c|^2 b b^T - |a|^2 r r^T) with r = W_V c, and the third not at all: to 1e-9 of the changes, or to rounding."""
-    first, last = run.violation.isel(invariant=[0, 1]), run.violation.isel(invariant=2)
+    violated = run.violation.isel(invariant=[0, 1])
+    error = run.violation_error.isel(invariant=[0, 1])
+    third = run.violation.isel(invariant=2)
     return (
-        ps.at_most(run.violation_error.isel(invariant=[0, 1]), 1e-9 * first + 1e-14, "violation less formula")
-        & ps.positive(first, "violation") & ps.at_least(first.isel(invariant=1).max(), 1e-6, "largest violation")
-        & ps.at_most(abs(last), 1e-14, "violation of the third") & ran_to_the_end(run)
-    )  # fmt: skip
+        ps.at_most(error, 1e-9 * violated + 1e-14, "violation less formula")
+        & ps.positive(violated, "violation")
+        & ps.at_least(violated.isel(invariant=1).max(), 1e-6, "largest violation")
+        & ps.at_most(abs(third), 1e-14, "violation of the third")
+        & ran_to_the_end(run)
+    )
 
 
 @ps.claim("Phase 1 of a lazy network (ours)", ps.theory(evidence.many, evidence.sixty), id="R4")
@@ -160,8 +130,10 @@ def the_first_phase_is_universal(*runs):
     for run in runs:
         spec = spec_of(run)
         marks = first_phase(spec.samples, spec.length)
-        for time, key, name in ((turning_time, "half", "kappa T_0.5"), (first_phase_end, "end", "kappa T_1")):
-            found.append(ps.within(time(run) / marks[key], 0.995, 1.005, f"{name} / closed form, n = {spec.samples}"))
+        half = turning_time(run) / marks["half"]
+        end = first_phase_end(run) / marks["end"]
+        found.append(ps.within(half, 0.995, 1.005, f"kappa T_0.5 / closed form, n = {spec.samples}"))
+        found.append(ps.within(end, 0.995, 1.005, f"kappa T_1 / closed form, n = {spec.samples}"))
     return ps.all_of(found) & ran_to_the_end(*runs)
 
 

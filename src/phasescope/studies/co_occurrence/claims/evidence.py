@@ -8,6 +8,7 @@ import phasescope as ps
 
 from ..theory import gram, orthogonal, population, six_families
 from ..training import weights
+from . import tables
 
 WIDTHS = (128, 256, 512, 1024, 2048, 4096)
 SEEDS = 3
@@ -73,11 +74,42 @@ coefficient_runs = tuple(lazy(n, 5) for n in (24, 60, 90))
 threshold_runs = tuple(lazy(n, L, TO_S_80) for n, L in ((12, 5), (18, 5), (24, 5), (60, 20), (66, 20)))
 # All samples there are, of five words from vocabularies of 8, 64 and a million.
 population_runs = tuple(
-    ps.runs(population, **{**LAZY, "length": 5, "dim": d, "at": [0.0, *log_times(0.1, 1e8, 5)]}) for d in (8, 64, 10**6)
+    ps.runs(population, **LAZY | {"length": 5, "dim": dim, "at": [0.0, *log_times(0.1, 1e8, 5)]})
+    for dim in (8, 64, 10**6)
 )
 # The sizes of the experiment with a Kaiming start and ever smaller output weights, |a|^2 = 256 ... 1e-6.
 NORMS = (256.0, 16.0, 1.0, 1 / 16, 1 / 256, 1e-3, 1e-4, 1e-5, 1e-6)
 relevance = ps.sweeps(
-    orthogonal, preset="orthogonal", sigma_0=(2 / 64) ** 0.5, sigma_1=(2 / 128) ** 0.5,
-    output=tuple((norm / 256) ** 0.5 for norm in NORMS), attention=[1.0, 0.0], horizon=1e6, at=[0.0, *log_times(0.1, 1e6, 8)],
-)  # fmt: skip
+    orthogonal,
+    preset="orthogonal",
+    sigma_0=(2 / 64) ** 0.5,
+    sigma_1=(2 / 128) ** 0.5,
+    output=tuple((norm / 256) ** 0.5 for norm in NORMS),
+    attention=[1.0, 0.0],
+    horizon=1e6,
+    at=[0.0, *log_times(0.1, 1e6, 8)],
+)
+# The smallest sizes, for statements that are exact.
+SMALL = {"preset": "tiny", "clock": "natural", "horizon": 1e4, "at": [0.0, *log_times(0.1, 1e4, 5)]}
+SMALL_DESCENT = {"preset": "tiny", "steps": 2000, "at": [round(0.01 * k, 2) for k in range(0, 2001, 100)]}
+SMALL_SYMMETRIC = {
+    "preset": "theory",
+    "samples": 12,
+    "length": 5,
+    "dim": 35,
+    "zeta": 1.0,
+    "width": 64,
+    "horizon": 1e4,
+    "at": SMALL["at"],
+}
+
+# The closed system where every irrelevant word stands in one place only, and where words repeat.
+distinct_words = ps.tables(tables.closed_system_errors, words="distinct")
+shared_words = ps.tables(tables.closed_system_errors, words="shared")
+# One draw of the weights at each width and seed; three sizes zeta of the start.
+WIDE = (1024, 4096, 16384)
+small_starts = ps.tables(tables.starts, widths=(256, *WIDE), zeta=0.1, seeds=3)
+wide_starts = ps.tables(tables.starts, widths=WIDE[1:], zeta=0.1, seeds=3)
+narrow_starts = ps.tables(tables.starts, widths=(256, WIDE[0]), zeta=0.1, seeds=3)
+large_starts = ps.tables(tables.starts, widths=(256, *WIDE), zeta=1.0, seeds=3)
+tiny_starts = ps.tables(tables.starts, widths=(256, *WIDE), zeta=0.003, seeds=3)

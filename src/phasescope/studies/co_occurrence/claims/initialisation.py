@@ -5,64 +5,11 @@ Rates are those of $a_j w_j^\top W_V \mu$, one for each neuron, in units of $(\s
 
 from __future__ import annotations
 
-import jax
-import jax.random as jr
-import numpy as np
 import xarray as xr
 
 import phasescope as ps
 
-from .. import data
-from ..model import forces
-from ..spec import Spec, presets
 from . import evidence
-
-
-def starts(widths: tuple[int, ...], zeta: float, seeds: int) -> xr.Dataset:
-    """Outputs, attention and rates at time 0 for several widths and seeds, in the theorems' regime."""
-    spec = presets["theory"].replace(zeta=zeta)
-    found = [xr.concat([_start(spec.replace(width=m), seed) for seed in range(seeds)], "seed") for m in widths]
-    return xr.concat(found, xr.Variable("width", list(widths)))
-
-
-def _start(spec: Spec, seed: int) -> xr.Dataset:
-    """One draw, in plain numpy."""
-    m, neurons, words = spec.width, spec.neurons, spec.dim
-    draw = np.random.default_rng((seed, m)).standard_normal
-    W_Q, W_K, W_V = (spec.scale_0 * draw((m, words)) for _ in range(3))
-    W, a = spec.scale_1 * draw((neurons, m)), np.sign(draw(neurons))
-    b = a @ W
-    with jax.enable_x64(True):
-        c, F, p = (np.asarray(x) for x in _look(b @ W_V, W_K.T @ W_Q, np.float64(m)))
-    # The rate of a_j w_j^T W_V mu has a part from W_V and one from W.
-    rates = np.outer(a * (W @ b), c) + W_V.T @ (W_V @ c)
-    return xr.Dataset(
-        {
-            "F": ("sample", F),
-            "p_spread": np.abs(spec.length * p - 1).max(),
-            "G": ("word", b @ W_V / (spec.scale_0 * spec.scale_1 * (m * neurons) ** 0.5)),
-            "rate": (("neuron", "word"), rates / ((spec.scale_0**2 + spec.scale_1**2) * m / 6)),
-        },
-        {"word": np.arange(1, words + 1)},
-        {"samples": spec.samples, "length": spec.length, "zeta": spec.zeta},
-    )
-
-
-@jax.jit
-def _look(G, S, width):
-    """Forces on the values, outputs and attention in the theorems' regime."""
-    batch = data.training_set(presets["theory"], jr.key(0))
-    c, _, F, _ = forces.forces(G, S, batch, width)
-    return c, F, forces.attention(S, batch, width)
-
-
-SMALL, LARGE, TINY = 0.1, 1.0, 0.003
-WIDE = (1024, 4096, 16384)
-small_starts = ps.tables(starts, widths=(256, *WIDE), zeta=SMALL, seeds=3)
-wide_starts = ps.tables(starts, widths=WIDE[1:], zeta=SMALL, seeds=3)
-narrow_starts = ps.tables(starts, widths=(256, WIDE[0]), zeta=SMALL, seeds=3)
-large_starts = ps.tables(starts, widths=(256, *WIDE), zeta=LARGE, seeds=3)
-tiny_starts = ps.tables(starts, widths=(256, *WIDE), zeta=TINY, seeds=3)
 
 
 def outputs_at_start(ds: xr.Dataset) -> xr.DataArray:
@@ -72,24 +19,26 @@ def outputs_at_start(ds: xr.Dataset) -> xr.DataArray:
 
 
 def of_targets(ds: xr.Dataset) -> xr.DataArray:
+    """The rates of the target words, neuron by neuron."""
     return ds.rate.sel(word=[1, 2])
 
 
 def of_common(ds: xr.Dataset) -> xr.DataArray:
+    """The size of the common word's rate, a mean over the neurons."""
     return abs(ds.rate.sel(word=3).mean("neuron", skipna=False))
 
 
 @ps.claim(
     "Lemma D.8",
     ps.theory(
-        small_starts,
+        evidence.small_starts,
         expect=ps.Outcome.FAILS,
         because="F(0) is Gaussian of size zeta: the stated scaling without its hidden logarithms is not small",
     ),
     ps.published(
         evidence.figure_1, expect=ps.Outcome.FAILS, because="Kaiming initialisation gives outputs of size 0.2"
     ),
-    ps.beyond(tiny_starts),
+    ps.beyond(evidence.tiny_starts),
     id="D.8",
 )
 def outputs_start_near_zero(ds):
@@ -98,15 +47,15 @@ def outputs_start_near_zero(ds):
     return ps.at_most(F, 0.01, "max |F(0)|") & ps.positive(F, "max |F(0)|")
 
 
-@ps.claim("Corollary D.2", ps.theory(large_starts), id="D.2")
+@ps.claim("Corollary D.2", ps.theory(evidence.large_starts), id="D.2")
 def attention_starts_uniform(ds):
     """p(0) = (1 + O(1/m)) / L: m L max |L p - 1| is bounded over m = 256 to 16384, at zeta = 1."""
-    return ps.within(ds.width * ds.attrs["length"] * ds.p_spread, 1.5, 5.0, "m L max |L p - 1|") & ps.scales_like(
-        ds.p_spread, ds.width, -1.0, 0.1, "max |L p - 1|"
-    )
+    spread = ds.width * ds.attrs["length"] * ds.p_spread
+    law = ps.scales_like(ds.p_spread, ds.width, -1.0, 0.1, "max |L p - 1|")
+    return ps.within(spread, 1.5, 5.0, "m L max |L p - 1|") & law
 
 
-@ps.claim("Lemma D.7", ps.theory(small_starts), id="D.7")
+@ps.claim("Lemma D.7", ps.theory(evidence.small_starts), id="D.7")
 def values_start_small(ds):
     """|G(mu)| at time 0 is of order sigma_0 sigma_1 sqrt(m m1): at most 4 times that over all words, and |F_i| at most 4 sqrt(L)
     times that, which is 4 zeta, over all samples."""
@@ -123,8 +72,8 @@ _NARROW = (
 
 @ps.claim(
     "Lemma 4.1 (E.4), neuron by neuron",
-    ps.theory(wide_starts),
-    ps.beyond(narrow_starts, expect=ps.Outcome.FAILS, because=_NARROW),
+    ps.theory(evidence.wide_starts),
+    ps.beyond(evidence.narrow_starts, expect=ps.Outcome.FAILS, because=_NARROW),
     id="L4.1",
 )
 def every_neuron_aligns_with_the_targets(ds):
@@ -137,9 +86,9 @@ def every_neuron_aligns_with_the_targets(ds):
 
 @ps.claim(
     "Lemma 4.1 (E.4), summed over the neurons",
-    ps.theory(small_starts),
+    ps.theory(evidence.small_starts),
     ps.beyond(
-        large_starts,
+        evidence.large_starts,
         expect=ps.Outcome.FAILS,
         because="at zeta = 1 the outputs F(0) are of size 2 and move the derivatives of the loss: 0.35 to 2.2",
     ),
@@ -154,11 +103,11 @@ def the_mlp_aligns_with_the_targets(ds):
 @ps.claim(
     "Lemma 4.2 (E.16), smallness",
     ps.theory(
-        small_starts,
+        evidence.small_starts,
         expect=ps.Outcome.FAILS,
         because="the rate is a Gaussian of size zeta, since F(0) is: 0.18 in one of twelve draws at zeta = 0.1",
     ),
-    ps.beyond(tiny_starts),
+    ps.beyond(evidence.tiny_starts),
     id="L4.2",
 )
 def the_common_word_starts_slowly(ds):
@@ -167,7 +116,7 @@ def the_common_word_starts_slowly(ds):
     return ps.at_most(of_common(ds), 0.1, "rate of G(mu_3)") & ps.within(targets, 0.75, 1.25, "rate of targets")
 
 
-@ps.claim("Lemma 4.2 (E.16)", ps.theory(small_starts), ps.beyond(large_starts), id="L4.2-bound")
+@ps.claim("Lemma 4.2 (E.16)", ps.theory(evidence.small_starts), ps.beyond(evidence.large_starts), id="L4.2-bound")
 def the_common_word_starts_as_fast_as_outputs_are_large(ds):
     """The rate of G(mu_3) at time 0 is at most 1.5 (sigma_0^2 + sigma_1^2) m m1 / 6 times the largest output |F_i(0)|."""
     ratio = of_common(ds) / outputs_at_start(ds)
@@ -175,7 +124,7 @@ def the_common_word_starts_as_fast_as_outputs_are_large(ds):
     return ps.at_most(ratio, 1.5, "rate of G(mu_3) / max |F(0)|") & spread
 
 
-@ps.claim("Lemma E.6, Theorem E.15", ps.theory(small_starts), id="E.6")
+@ps.claim("Lemma E.6, Theorem E.15", ps.theory(evidence.small_starts), id="E.6")
 def random_words_start_slower_by_n(ds):
     """The rate of an irrelevant word's value at time 0 is 3/n of that of the target words, up to a factor 1.5."""
     random = abs(ds.rate.sel(word=slice(4, None)).mean("neuron", skipna=False)).max("word", skipna=False)

@@ -45,15 +45,17 @@ def the_training_loss_vanishes(*runs):
 def late_constants_follow_the_closed_form(run):
     """R tends to R* and kappa t times the loss to s_1 + 2 s_2 + s_4, those of the hard-margin solution: 1.283 and 9.19 at n =
     48, L = 4 (within 1% and 6% at kappa t = 1e8), and 3/2 and 17 for n to infinity, where G goes like (2, 2, -3)."""
-    spec, end = spec_of(run), run.isel(time=-1)
+    spec = spec_of(run)
+    end = run.isel(time=-1)
     limit = late_time(spec.samples, spec.length)
     per_step = end.Gdot.sel(word=[1, 2, 3]) * end.tau / end.kappa
     values = xr.DataArray([limit.G1, limit.G1, limit.G3], {"word": [1, 2, 3]}, ["word"])
     return (
         ps.within(end.R / limit.ratio, 0.99, 1.01, "R / R*")
         & ps.within(end.tau * end.loss / limit.loss, 0.94, 1.06, "kappa t loss / limit")
-        & ps.within(per_step / values, 0.94, 1.06, "dG / d log tau over its limit") & ran_to_the_end(run)
-    )  # fmt: skip
+        & ps.within(per_step / values, 0.94, 1.06, "dG / d log tau over its limit")
+        & ran_to_the_end(run)
+    )
 
 
 @ps.claim("Late time for many samples (ours)", ps.beyond(evidence.many), id="X1-limit")
@@ -63,9 +65,11 @@ def many_samples_give_two_two_minus_three(run):
     rates = end.Gdot.sel(word=[1, 2, 3]) * end.tau / end.kappa
     expected = xr.DataArray([2.0, 2.0, -3.0], {"word": [1, 2, 3]}, ["word"])
     return (
-        ps.agree(end.R, 1.5, rtol=1e-4, what="R") & ps.agree(end.tau * end.loss, 17.0, rtol=1e-4, what="kappa t loss")
-        & ps.agree(rates, expected, rtol=1e-4, what="dG / d log tau") & ran_to_the_end(run)
-    )  # fmt: skip
+        ps.agree(end.R, 1.5, rtol=1e-4, what="R")
+        & ps.agree(end.tau * end.loss, 17.0, rtol=1e-4, what="kappa t loss")
+        & ps.agree(rates, expected, rtol=1e-4, what="dG / d log tau")
+        & ran_to_the_end(run)
+    )
 
 
 @ps.claim(
@@ -88,14 +92,18 @@ def the_test_loss_falls_too(*runs):
 def cases(runs, value) -> xr.DataArray:
     """One number for each run, labelled by its sizes."""
     specs = [spec_of(run) for run in runs]
-    return xr.DataArray(
-        [float(value(run)) for run in runs], {"case": [f"n={s.samples} L={s.length}" for s in specs]}, ["case"]
-    )
+    names = [f"n={spec.samples} L={spec.length}" for spec in specs]
+    return xr.DataArray([float(value(run)) for run in runs], {"case": names}, ["case"])
 
 
 def limits(runs, value) -> xr.DataArray:
     """The same of the hard-margin solution."""
-    return cases(runs, lambda run: value(late_time(spec_of(run).samples, spec_of(run).length)))
+
+    def of_limit(run):
+        spec = spec_of(run)
+        return value(late_time(spec.samples, spec.length))
+
+    return cases(runs, of_limit)
 
 
 @ps.claim("Test exponent (ours)", ps.theory(*evidence.test_runs), id="T3.3-i-exponent")
@@ -107,8 +115,9 @@ def the_test_loss_falls_with_a_smaller_exponent(*runs):
     training = cases(runs, lambda run: log_slope(run.loss, run).isel(time=-2))
     return (
         ps.agree(slopes, expected, atol=0.01, what="d log test loss / d log t")
-        & ps.agree(training, -1.0, atol=0.01, what="d log loss / d log t") & ran_to_the_end(*runs)
-    )  # fmt: skip
+        & ps.agree(training, -1.0, atol=0.01, what="d log loss / d log t")
+        & ran_to_the_end(*runs)
+    )
 
 
 @ps.claim("Test against training loss (ours)", ps.beyond(*evidence.ratio_runs), id="T3.3-gap")
@@ -128,23 +137,28 @@ def generalisation_needs_more_than_three_L_plus_one_samples(*runs):
     output = cases(runs, lambda run: run.test_F.sel(type=2).isel(time=-1))
     late = [run.sel(time=slice(np.exp(40.0), None)).isel(time=[0, -1]) for run in runs]
     growth = cases(late, lambda run: run.test_F.sel(type=2).diff("time").sum() / run.s.diff("time").sum())
+    expected_growth = limits(runs, lambda limit: -limit.exponents[1])
+    ratio = cases(runs, lambda run: run.R.isel(time=-1))
+    expected_ratio = limits(runs, lambda limit: limit.ratio)
     return (
         ps.positive(output * side, "output at s = 80, times the side of the threshold", where=side != 0)
-        & ps.agree(growth, limits(runs, lambda limit: -limit.exponents[1]), atol=1e-5, what="growth of the output per log tau")
-        & ps.agree(cases(runs, lambda run: run.R.isel(time=-1)), limits(runs, lambda limit: limit.ratio), atol=1e-8, what="R")
+        & ps.agree(growth, expected_growth, atol=1e-5, what="growth of the output per log tau")
+        & ps.agree(ratio, expected_ratio, atol=1e-8, what="R")
         & ran_to_the_end(*runs)
-    )  # fmt: skip
+    )
 
 
 @ps.claim("Sample-size threshold, random start (ours)", ps.beyond(evidence.few, evidence.enough), id="X2-random")
 def the_threshold_is_sharp_for_random_weights(few, enough):
     """With Gaussian weights at zeta = 0.1, L = 5, kappa t = 1e8: at n = 12 outputs on new samples with one target word are
     wrong by 1.0 to 1.4, at n = 24 right by 0.7 to 1.1, in every seed."""
-    wrong, right = (at_the_end(run.test_F.sel(type=[2, 3])) for run in (few, enough))
+    wrong = at_the_end(few.test_F.sel(type=[2, 3]))
+    right = at_the_end(enough.test_F.sel(type=[2, 3]))
     return (
-        ps.within(wrong, 0.9, 1.5, "output at n = 12") & ps.within(right, -1.1, -0.65, "output at n = 24")
+        ps.within(wrong, 0.9, 1.5, "output at n = 12")
+        & ps.within(right, -1.1, -0.65, "output at n = 24")
         & ran_to_the_end(few, enough)
-    )  # fmt: skip
+    )
 
 
 @ps.claim("Training on the population (ours)", ps.theory(*evidence.population_runs), id="R3p")
@@ -152,19 +166,28 @@ def with_few_words_the_irrelevant_ones_are_the_bias(*runs):
     """A lazy network trained on the population of L = 5 ends as the hard-margin solution in which all irrelevant words share one
     value. They are negative, since negative samples hold more of them: with 5 of them their value is 3.2 times that of the
     common word and R = 1/6; with 61, R = 1.218; with a million, R = 3/2 and kappa t loss = 17. Within 0.1% at kappa t = 1e8."""
-    words = [spec_of(run).dim - 3 for run in runs]
-    found = lambda value: xr.DataArray([float(value(run.isel(time=-1))) for run in runs], {"words": words}, ["words"])
-    limits = [population_late_time(spec_of(run).length, spec_of(run).dim) for run in runs]
-    expected = lambda value: xr.DataArray([value(limit) for limit in limits], {"words": words}, ["words"])
-    rate = lambda word: lambda end: end.Gdot.sel(word=word) * end.tau / end.kappa
-    irrelevant = found(lambda end: end.G.sel(word=4))
+    ends = [run.isel(time=-1) for run in runs]
+    specs = [spec_of(run) for run in runs]
+    limits = [population_late_time(spec.length, spec.dim) for spec in specs]
+
+    def by_words(numbers):
+        words = [spec.dim - 3 for spec in specs]
+        return xr.DataArray([float(number) for number in numbers], {"words": words}, ["words"])
+
+    def rate(word):
+        return by_words(end.Gdot.sel(word=word) * end.tau / end.kappa for end in ends)
+
+    ratio = by_words(end.R for end in ends)
+    loss = by_words(end.tau * end.loss for end in ends)
+    irrelevant = by_words(end.G.sel(word=4) for end in ends)
     return (
-        ps.agree(found(lambda end: end.R), expected(lambda limit: limit.ratio), rtol=1e-3, what="R")
-        & ps.agree(found(lambda end: end.tau * end.loss), expected(lambda limit: limit.loss), rtol=1e-3, what="kappa t loss")
-        & ps.agree(found(rate(1)), expected(lambda limit: limit.G1), rtol=1e-3, what="dG_1 / d log tau")
-        & ps.agree(found(rate(4)), expected(lambda limit: limit.random), rtol=1e-3, what="dG_r / d log tau")
-        & ps.negative(irrelevant, "value of an irrelevant word") & ran_to_the_end(*runs)
-    )  # fmt: skip
+        ps.agree(ratio, by_words(limit.ratio for limit in limits), rtol=1e-3, what="R")
+        & ps.agree(loss, by_words(limit.loss for limit in limits), rtol=1e-3, what="kappa t loss")
+        & ps.agree(rate(1), by_words(limit.G1 for limit in limits), rtol=1e-3, what="dG_1 / d log tau")
+        & ps.agree(rate(4), by_words(limit.random for limit in limits), rtol=1e-3, what="dG_r / d log tau")
+        & ps.negative(irrelevant, "value of an irrelevant word")
+        & ran_to_the_end(*runs)
+    )
 
 
 claims = (

@@ -47,7 +47,8 @@ def the_first_phase_takes_a_time_like_one_over_m(*runs):
 def nothing_but_the_values_has_moved_by_T1(*runs):
     """By T_1 no overlap has moved by more than O(1/m) (neurons N, values A), m^-3/2 (scores S) or m^-2 (keys, queries)."""
     laws = {"N": (-1.0, 0.15), "A": (-1.0, 0.15), "S": (-1.45, 0.15), "K": (-2.0, 0.2), "Q": (-2.0, 0.2)}
-    ds, found = side_by_side(runs, *(f"{name}_change" for name in laws)), []
+    ds = side_by_side(runs, *(f"{name}_change" for name in laws))
+    found = []
     for name, (exponent, tolerance) in laws.items():
         change = at_end_of_phase(ds, f"{name}_change")
         found.append(ps.scales_like(change, change.width, exponent, tolerance, f"change of {name}"))
@@ -83,23 +84,25 @@ def overlaps_of_values_stay_close_to_their_start(run):
 )
 def the_loss_is_still_large_at_T1(*runs):
     """The training loss at T_1 is Theta(1): between 0.3 and 0.5."""
-    return ps.within(at_end_of_phase(side_by_side(runs, "loss"), "loss"), 0.3, 0.5, "loss at T_1") & ran_to_the_end(
-        *runs
-    )
+    loss = at_end_of_phase(side_by_side(runs, "loss"), "loss")
+    return ps.within(loss, 0.3, 0.5, "loss at T_1") & ran_to_the_end(*runs)
 
 
 @ps.claim("Lemma 4.3 (E.19)", ps.theory(*evidence.theory_runs), id="L4.3")
 def the_common_word_overtakes_the_targets(*runs):
     """From T_0.5 to T_1 the value of mu_3 falls faster than those of mu_1 and mu_2 rise, yet slower than 3/4 of their sum."""
     ds = side_by_side(runs, "R", "R2", "Gdot")
-    half, end = turning_time(ds), first_phase_end(ds)
+    half = turning_time(ds)
+    end = first_phase_end(ds)
     between = (ds.tau >= half) & (ds.tau <= end)
     return (
         ps.at_least(ds.R, 1.0, "-Gdot_3 / max(Gdot_1, Gdot_2)", where=between)
         & ps.at_most(ds.R2, 0.75, "-Gdot_3 / (Gdot_1 + Gdot_2)", where=between)
         & ps.at_most(ds.R.isel(time=0), 0.9, "-Gdot_3 / max(Gdot_1, Gdot_2) at the start")
-        & ps.within(half, 2.5, 6.0, "kappa T_0.5") & ps.ordered(half, end, what="T_0.5, T_1") & ran_to_the_end(*runs)
-    )  # fmt: skip
+        & ps.within(half, 2.5, 6.0, "kappa T_0.5")
+        & ps.ordered(half, end, what="T_0.5, T_1")
+        & ran_to_the_end(*runs)
+    )
 
 
 claims = (

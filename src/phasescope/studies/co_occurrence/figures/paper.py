@@ -51,7 +51,8 @@ def figure_1_literal(descent, flow, axes):
 
 def draw_experiment(descent: xr.Dataset, flow: xr.Dataset, axes: Any, legend: tuple[float, float]) -> None:
     """Scores, then losses on a linear and on a logarithmic axis, over epochs."""
-    scores, losses = axes[0], axes[1:]
+    scores = axes[0]
+    losses = axes[1:]
     flow = trained(flow).sel(seed=int(descent.attrs["seed"]))
     border = float(first_phase_end(descent) / descent.kappa[0] / spec_of(descent).eta)
     for (key, query), (color, name) in SCORES.items():
@@ -67,9 +68,9 @@ def draw_experiment(descent: xr.Dataset, flow: xr.Dataset, axes: Any, legend: tu
         panel.set(xscale="log", xlabel="epoch", xlim=(1, evidence.EPOCHS))
         panels.shade_phases(panel, border)
     scores.plot([], [], label="gradient flow", **panels.THEORY)
-    scores.legend(**panels.LEGEND, loc=legend)
-    losses[1].legend(**panels.LEGEND, loc="lower left")
-    panels.letter(axes)
+    ps.legend(scores, loc=legend)
+    ps.legend(losses[1], loc="lower left")
+    ps.letter(axes)
 
 
 def curve(axes: Axes, descent: xr.Dataset, flow: xr.Dataset, of: Any, color: str, label: str) -> None:
@@ -78,3 +79,9 @@ def curve(axes: Axes, descent: xr.Dataset, flow: xr.Dataset, of: Any, color: str
     for ds, style in zip((descent, flow), styles, strict=True):
         later = ds.isel(time=slice(1, None))
         axes.plot(np.asarray(later.time) / spec_of(descent).eta, of(later), **style)
+
+
+figures = (
+    figure_1,
+    figure_1_literal,
+)

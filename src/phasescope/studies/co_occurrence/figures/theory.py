@@ -42,7 +42,7 @@ def universal_first_phase(*given):
     values.set(
         xscale="log", xlim=(0.1, 60), xlabel=r"natural time $\tau = \kappa t$", ylabel=r"value of a word $G(\mu)$"
     )
-    values.legend(**panels.LEGEND, loc="upper left")
+    ps.legend(values, loc="upper left")
     panels.shade_phases(values, marks["end"])
     widths = np.array([spec_of(run).width for run in runs], float)
     T1 = np.array([first_phase_end(run) / run.kappa.isel(time=0) for run in runs])
@@ -56,8 +56,8 @@ def universal_first_phase(*given):
     times.set(xscale="log", yscale="log", xlabel="width $m$", ylabel="end of phase 1, $T_1$")
     times.set_xticks(widths, [f"{m:.0f}" for m in widths])
     times.minorticks_off()
-    times.legend(**panels.LEGEND, loc="upper right")
-    panels.letter(axes)
+    ps.legend(times, loc="upper right")
+    ps.letter(axes)
 
 
 @ps.figure("Theorem 3.3: the late laws (ours)", evidence.theory_runs[-1], evidence.many, panels=(1, 3), size=(8.2, 2.8))
@@ -87,8 +87,8 @@ def late_laws(wide, many, axes):
     axes[2].set(ylabel="loss", yscale="log")
     for panel in axes:
         panel.set(xscale="log", xlabel=r"natural time $\kappa t$")
-        panel.legend(**panels.LEGEND, loc="lower left" if panel is axes[2] else "lower right")
-    panels.letter(axes)
+        ps.legend(panel, loc="lower left" if panel is axes[2] else "lower right")
+    ps.letter(axes)
 
 
 SAMPLES = {5: (6, 12, 18, 24, 36, 60, 120), 20: (24, 42, 60, 66, 90, 150, 300)}
@@ -115,7 +115,7 @@ def sample_threshold(*given):
     output.set(xlabel=r"log time $s = \log(1 + \kappa t)$", ylabel=r"output, $\mu_1$ and new words", ylim=(-10, 7))
     output.text(2, 6, "wrong", fontsize=8, color="0.35", va="top")
     output.text(2, -9.4, "right", fontsize=8, color="0.35", va="bottom")
-    output.legend(**panels.LEGEND, loc="lower right")
+    ps.legend(output, loc="lower right")
     for L, color, marker in ((5, BLUE, "o"), (20, VERMILION, "s")):
         ratio = np.geomspace(0.3, 8, 200)
         slope.plot(ratio, [-late_time(x * threshold(L), L).exponents[1] for x in ratio], color=color, lw=1)
@@ -132,8 +132,8 @@ def sample_threshold(*given):
     )
     slope.set_xticks([0.3, 0.5, 1, 2, 4, 8], ["0.3", "0.5", "1", "2", "4", "8"])
     slope.minorticks_off()
-    slope.legend(**panels.LEGEND, loc="lower left")
-    panels.letter(axes)
+    ps.legend(slope, loc="lower left")
+    ps.letter(axes)
 
 
 @ps.figure("Where attention matters (ours)", evidence.relevance, panels=(1, 2), size=(7.6, 3.0))
@@ -176,7 +176,15 @@ def where_attention_matters(runs, axes):
     scores.axhline(0, color="0.4", lw=0.8)
     scores.set(ylabel=r"learned logit $(S - S(0))/\sqrt{m}$", yscale="symlog")
     scores.set_yscale("symlog", linthresh=0.01)
-    scores.legend(**panels.LEGEND, loc="lower left")
+    ps.legend(scores, loc="lower left")
     for panel in axes:
         panel.set(xscale="log", xlabel=r"$\chi = \sigma_0^2 / (L\kappa)$")
-    panels.letter(axes)
+    ps.letter(axes)
+
+
+figures = (
+    universal_first_phase,
+    late_laws,
+    sample_threshold,
+    where_attention_matters,
+)
