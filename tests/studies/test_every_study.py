@@ -1,5 +1,7 @@
-"""Every built-in study has the same rooms, tests included."""
+"""Every built-in study has the same layout, tests included."""
 
+import importlib
+import pkgutil
 from pathlib import Path
 
 import pytest
@@ -13,13 +15,58 @@ from phasescope.testing.fields import fields_given, fields_read_anywhere, reques
 from phasescope.verbs.validate import check_read
 
 HERE = Path(__file__).parent
+SOURCES = HERE.parents[1] / "src" / "phasescope" / "studies"
 STUDIES = sorted(name for name, point in installed().items() if is_built_in(point))
+
+# Each is a module or a package of this name.
+LAYOUT = (
+    "spec",
+    "data",
+    "model",
+    "observables",
+    "training",
+    "theory",
+    "phases",
+    "claims",
+    "claims/evidence",
+    "figures",
+)
+# A topic of one study that fits into one module; what is larger is a package.
+TOPICS = {
+    "co_occurrence": {"one_by_one", "population_loss"},
+    "lazy_to_rich": {"event_times", "independent_flows"},
+    "regular_language": {"chain_of_thought", "margin"},
+    "state_tracking": {"actions"},
+}
+
+
+def is_there(module: Path) -> bool:
+    return module.with_suffix(".py").exists() or (module / "__init__.py").exists()
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_has_the_modules_of_the_layout(name):
+    assert [part for part in LAYOUT if not is_there(SOURCES / name / part)] == []
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_what_a_study_has_beside_the_layout_is_a_package_or_a_topic(name):
+    modules = {path.stem for path in (SOURCES / name).glob("*.py")}
+    assert modules - {*LAYOUT, "__init__", "closed_forms"} - TOPICS.get(name, set()) == set()
+
+
+@pytest.mark.parametrize("part", ["claims", "figures"])
+@pytest.mark.parametrize("name", STUDIES)
+def test_claims_and_figures_are_those_that_their_modules_offer(name, part):
+    package = importlib.import_module(f"phasescope.studies.{name}.{part}")
+    names = [f"{package.__name__}.{module.name}" for module in pkgutil.iter_modules(package.__path__)]
+    offered = [one for module in names for one in getattr(importlib.import_module(module), part, ())]
+    assert sorted(one.id for one in offered) == sorted(one.id for one in getattr(find(name), part))
 
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_study_has_a_page_and_tests_of_its_claims_verdicts_and_figures(name):
-    rooms = HERE.parents[1] / "src" / "phasescope" / "studies" / name
-    wanted = [rooms / "README.md", rooms / "catalogue.json"]
+    wanted = [SOURCES / name / "README.md", SOURCES / name / "catalogue.json"]
     wanted += [HERE / name / f"test_{what}.py" for what in ("claims", "verdicts", "figures")]
     assert [path for path in wanted if not path.exists()] == []
 
