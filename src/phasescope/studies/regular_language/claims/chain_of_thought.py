@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 import phasescope as ps
-from phasescope import Outcome, beyond, claim, published
 
 from ..phases import becomes_right, ran_to_the_end, spec_of
 from ..training import exhaustive, handover, symmetric
@@ -17,9 +16,9 @@ ALONE: dict[str, Any] = {"task": "parity", "lengths": "cot"}
 STILL = {**ALONE, "steps": 100, "at": [0, 1, 10, 100]}
 
 
-@claim(
+@ps.claim(
     "Section 5.2, chain of thought alone",
-    published(ps.runs(symmetric, **STILL), ps.runs(exhaustive, **STILL)),
+    ps.published(ps.runs(symmetric, **STILL), ps.runs(exhaustive, **STILL)),
     id="C-cotonly",
 )
 def gradient_of_the_chain_of_thought_vanishes(reduced, full):
@@ -35,9 +34,9 @@ def gradient_of_the_chain_of_thought_vanishes(reduced, full):
     )
 
 
-@claim(
+@ps.claim(
     "Section 5.2, chain of thought alone (ours)",
-    beyond(ps.tables(tables.saddle, base_length=4, lam=2.0)),
+    ps.beyond(ps.tables(tables.saddle, base_length=4, lam=2.0)),
     id="C-saddle",
 )
 def zero_is_a_strict_saddle(table):
@@ -47,11 +46,11 @@ def zero_is_a_strict_saddle(table):
     return rate & ps.agree(-table.lowest, table.growth, atol=1e-9, what="-lowest eigenvalue")
 
 
-@claim(
+@ps.claim(
     "Section 5.2, chain of thought alone, from a random start",
-    beyond(
+    ps.beyond(
         ps.sweeps(exhaustive, **ALONE, steps=5000, init_scale=[0.1, 0.01], seeds=4, at=[0, 5000]),
-        expect=Outcome.FAILS,
+        expect=ps.Outcome.FAILS,
         because="noise breaks the symmetry as regularisation does: the loss falls from 2.08 to 0.06..0.78 in 5000 steps",
     ),
     id="C-noise",
@@ -61,8 +60,10 @@ def chain_of_thought_alone_cannot_be_trained(runs):
     return ps.at_least(runs.loss.sel(time=5000) / runs.loss.sel(time=0), 0.9, "loss / loss at the start")
 
 
-@claim(
-    "Section 5.2, initialisation", published(ps.runs(handover, steps=4000, at=[0, 1000, 2000, 3000, 4000])), id="C-init"
+@ps.claim(
+    "Section 5.2, initialisation",
+    ps.published(ps.runs(handover, steps=4000, at=[0, 1000, 2000, 3000, 4000])),
+    id="C-init",
 )
 def even_pairs_prepare_the_chain_of_thought(run):
     """Trained on even pairs first, then on the chain of thought alone, the model gets every step right within 1000 more
@@ -77,7 +78,7 @@ def even_pairs_prepare_the_chain_of_thought(run):
     )
 
 
-@claim("Section 5.2, inference", published(evidence.figure_3), id="par-free")
+@ps.claim("Section 5.2, inference", ps.published(evidence.figure_3), id="par-free")
 def teacher_forced_model_thinks_freely(run):
     """Run freely on inputs of length L_0, the trained model computes their parity: accuracy 1 from t = 629 on."""
     free = run.cot_accuracy.sel(input_length=spec_of(run).base_length)
@@ -85,11 +86,11 @@ def teacher_forced_model_thinks_freely(run):
     return since & ran_to_the_end(run)
 
 
-@claim(
+@ps.claim(
     "Section 5.2, inference on other lengths",
-    beyond(
+    ps.beyond(
         evidence.figure_3,
-        expect=Outcome.FAILS,
+        expect=ps.Outcome.FAILS,
         because="3, 5 and 6 tokens are at chance: a step's pivot depends on L_0",
     ),
     id="par-free-length",

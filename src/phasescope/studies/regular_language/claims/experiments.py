@@ -9,7 +9,6 @@ import numpy as np
 import xarray as xr
 
 import phasescope as ps
-from phasescope import Outcome, beyond, claim, published
 
 from ..phases import becomes_right, learned, learned_by_length, onset, ran_to_the_end, spec_of
 from . import evidence
@@ -59,7 +58,7 @@ def lengths_learned_at(run: xr.Dataset, *steps: float) -> ps.Verdict:
     return ps.agree(found, np.array(steps), what="learned from t, by length")
 
 
-@claim("Section 6, t_2", published(evidence.figure_2, evidence.figure_3, evidence.figure_6), id="t2")
+@ps.claim("Section 6, t_2", ps.published(evidence.figure_2, evidence.figure_3, evidence.figure_6), id="t2")
 def read_out_bends_near_600(*runs):
     """|u_t| starts to grow logarithmically near t_2 = 600: d|u| / d log t is largest between 500 and 700."""
 
@@ -70,7 +69,7 @@ def read_out_bends_near_600(*runs):
     return ps.all_of(map(judge, runs)) & ran_to_the_end(*runs)
 
 
-@claim("Figure 2", published(evidence.figure_2), id="fig2")
+@ps.claim("Figure 2", ps.published(evidence.figure_2), id="fig2")
 def figure_2_is_reproduced(run):
     """Even pairs at lam = 2: loss, token scores and attention scores at t = 100 and 600, and when each length is learned."""
     then = run.sel(time=[100, 600])
@@ -85,7 +84,7 @@ def figure_2_is_reproduced(run):
     )
 
 
-@claim("Figure 3", published(evidence.figure_3), id="fig3")
+@ps.claim("Figure 3", ps.published(evidence.figure_3), id="fig3")
 def figure_3_is_reproduced(run):
     """Parity at lam = 2, L_0 = 4: loss and token scores; accuracy is reached, lost again, and permanent from t = 629."""
     scores = run.token_score.sel(time=600, position=[1, 2, 3, 4])
@@ -98,7 +97,7 @@ def figure_3_is_reproduced(run):
     )
 
 
-@claim("Figure 4", published(evidence.figure_4), id="fig4")
+@ps.claim("Figure 4", ps.published(evidence.figure_4), id="fig4")
 def figure_4_is_reproduced(run):
     """Even pairs at lam = 10: the shapes of Figure 2, five times slower."""
     return (
@@ -110,7 +109,7 @@ def figure_4_is_reproduced(run):
     )
 
 
-@claim("Figure 5", published(evidence.figure_5), id="fig5")
+@ps.claim("Figure 5", ps.published(evidence.figure_5), id="fig5")
 def figure_5_is_reproduced(run):
     """Even pairs at lam = 18 = N^2/2: slower still."""
     return (
@@ -122,7 +121,7 @@ def figure_5_is_reproduced(run):
     )
 
 
-@claim("Figure 6", published(evidence.figure_6), id="fig6")
+@ps.claim("Figure 6", ps.published(evidence.figure_6), id="fig6")
 def figure_6_is_reproduced(run):
     """Even pairs by plain gradient descent: nearly Figure 2, all strings correct from t = 256 instead of 231."""
     return (
@@ -132,7 +131,7 @@ def figure_6_is_reproduced(run):
     )
 
 
-@claim("Algorithm 1", published(evidence.figure_2), id="Alg1")
+@ps.claim("Algorithm 1", ps.published(evidence.figure_2), id="Alg1")
 def even_pairs_model_computes_parity(run):
     """Truncated chain of thought with an even-pairs model computes the parity of L tokens once, and whenever, even pairs
     is solved at length L; for all L from 2 to N from t = 400 on."""
@@ -148,11 +147,11 @@ def even_pairs_model_computes_parity(run):
     )
 
 
-@claim(
+@ps.claim(
     "Algorithm 1 on longer inputs",
-    beyond(
+    ps.beyond(
         evidence.figure_2,
-        expect=Outcome.FAILS,
+        expect=ps.Outcome.FAILS,
         because="an unseen length has uniform attention, hence one answer for all strings: exactly 1/2",
     ),
     id="Alg1-length",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import phasescope as ps
-from phasescope import Outcome, claim, published, theory
 
 from .. import closed_forms
 from ..phases import ran_to_the_end, spec_of
@@ -23,21 +22,23 @@ REDUCED = (
 )
 
 
-@claim("Lemma A.1", theory(ps.tables(tables.softmax_table, lam=[1.0, 2.0, 36.0], samples=2000)), id="A.1")
+@ps.claim("Lemma A.1", ps.theory(ps.tables(tables.softmax_table, lam=[1.0, 2.0, 36.0], samples=2000)), id="A.1")
 def softmax_is_lipschitz(table):
     """softmax(x / lam) is 1/lam-Lipschitz, and even 1/(2 lam): lam |S(x) - S(y)| <= |x - y| / 2."""
     what = "lam |S(x) - S(y)| / |x - y|"
     return ps.at_most(table.ratio, 0.5, what) & ps.positive(table.ratio, what)
 
 
-@claim("Equation (2)", theory(ps.tables(tables.sigmoid_table, points=400)), id="eq.2")
+@ps.claim("Equation (2)", ps.theory(ps.tables(tables.sigmoid_table, points=400)), id="eq.2")
 def sigmoid_is_nearly_linear(table):
     """|sigma(-x) - (1/2 - x/4)| <= |x|^3, and even |x|^3 / 48."""
     what = "remainder / |x|^3"
     return ps.at_most(table.ratio, 1 / 48, what) & ps.positive(table.ratio, what)
 
 
-@claim("Lemma B.1, token scores", published(evidence.full_even_pairs), theory(evidence.full_even_pairs_8), id="B.1a")
+@ps.claim(
+    "Lemma B.1, token scores", ps.published(evidence.full_even_pairs), ps.theory(evidence.full_even_pairs_8), id="B.1a"
+)
 def token_scores_depend_on_position_only(run):
     """<u, E_l^w> does not depend on the token w."""
     moved = ps.positive(run.u_norm.isel(time=slice(1, None)), "|u|")
@@ -47,10 +48,10 @@ def token_scores_depend_on_position_only(run):
 _SELF_KEY = "the last token's own key is never seen with the other token, so its score there stays 0 while s_L grows"
 
 
-@claim(
+@ps.claim(
     "Lemma B.1, attention scores",
-    published(evidence.full_even_pairs, expect=Outcome.FAILS, because=_SELF_KEY),
-    theory(evidence.full_even_pairs_8, expect=Outcome.FAILS, because=_SELF_KEY),
+    ps.published(evidence.full_even_pairs, expect=ps.Outcome.FAILS, because=_SELF_KEY),
+    ps.theory(evidence.full_even_pairs_8, expect=ps.Outcome.FAILS, because=_SELF_KEY),
     id="B.1b",
 )
 def no_score_but_the_pivots_depends_on_the_key_token(run):
@@ -60,10 +61,10 @@ def no_score_but_the_pivots_depends_on_the_key_token(run):
     return before & at_the_last
 
 
-@claim(
+@ps.claim(
     "Lemma B.1, corrected to l < L",
-    published(evidence.full_even_pairs),
-    theory(evidence.full_even_pairs_8),
+    ps.published(evidence.full_even_pairs),
+    ps.theory(evidence.full_even_pairs_8),
     id="B.1b-corrected",
 )
 def scores_before_the_last_token_depend_on_position_only(run):
@@ -72,10 +73,10 @@ def scores_before_the_last_token_depend_on_position_only(run):
     return ps.within(run.score_asymmetry, 0.0, EXACT, "at l < L") & moved & ran_to_the_end(run)
 
 
-@claim(
+@ps.claim(
     "Lemma B.1, two strings per length",
-    published(evidence.full_even_pairs, evidence.reduced_even_pairs),
-    theory(evidence.full_even_pairs_8, evidence.reduced_even_pairs_8),
+    ps.published(evidence.full_even_pairs, evidence.reduced_even_pairs),
+    ps.theory(evidence.full_even_pairs_8, evidence.reduced_even_pairs_8),
     id="B.1c",
 )
 def two_strings_per_length_suffice(full, reduced):
@@ -87,7 +88,7 @@ def two_strings_per_length_suffice(full, reduced):
     return same & ps.decreasing(full.loss, "loss") & ran_to_the_end(full, reduced)
 
 
-@claim("Lemma B.2", published(ps.runs(symmetric, steps=3, at=[0, 1, 2, 3])), id="B.2")
+@ps.claim("Lemma B.2", ps.published(ps.runs(symmetric, steps=3, at=[0, 1, 2, 3])), id="B.2")
 def first_steps(run):
     """One update moves v_1 alone, to eta/4; then v_l < 0 < p_L and q_L < 0 for all l, L >= 2, and W moves second.
 

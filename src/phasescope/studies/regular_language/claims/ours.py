@@ -6,7 +6,6 @@ import numpy as np
 import xarray as xr
 
 import phasescope as ps
-from phasescope import beyond, claim, theory
 
 from .. import closed_forms
 from ..phases import half_time, learned, learned_by_length, ran_to_the_end, spec_of
@@ -22,9 +21,9 @@ def same_reduction(run: xr.Dataset, other: xr.Dataset) -> ps.Verdict:
     )
 
 
-@claim(
+@ps.claim(
     "Reduction R3 (ours)",
-    theory(
+    ps.theory(
         ps.runs(symmetric, schedule="vanilla", lam=3.0, steps=2000, at=range(0, 2001, 10)),
         ps.runs(symmetric, lam=9.0, switch=2000, steps=2000, at=range(0, 2001, 10)),
     ),
@@ -36,9 +35,9 @@ def lam_is_a_ratio_of_learning_rates(vanilla, phase_1):
     return same & ps.decreasing(vanilla.loss, "loss") & ran_to_the_end(vanilla, phase_1)
 
 
-@claim(
+@ps.claim(
     "Reduction R8 (ours)",
-    theory(
+    ps.theory(
         ps.sweeps(
             symmetric,
             max_length=6,
@@ -69,9 +68,9 @@ def weak_margins_follow_the_closed_form(runs):
 SLOW = {"steps": 40_000, "switch": 40_000, "at": [0, *evidence.log_steps(10, 40_000, 200)]}
 
 
-@claim(
+@ps.claim(
     "Learning time in lam (ours)",
-    beyond(
+    ps.beyond(
         ps.sweeps(symmetric, lam=[4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0], **SLOW),
         ps.sweeps(symmetric, lam=[2.0, 4.0, 8.0, 16.0, 32.0, 64.0], schedule="vanilla", **SLOW),
     ),
@@ -91,7 +90,7 @@ def sizes_and_times(runs, time) -> tuple[np.ndarray, np.ndarray]:
     return sizes, times
 
 
-@claim("Learning time in N (ours)", beyond(*evidence.to_half_the_loss), id="scale-N")
+@ps.claim("Learning time in N (ours)", ps.beyond(*evidence.to_half_the_loss), id="scale-N")
 def how_long_phase_1_must_last(*runs):
     """At lam = N^2 and the rates of phase 1 throughout, all 2^(N+1) - 2 strings are right from tau ~ N^0.8 on, and the loss
     is halved at tau ~ N^1.46. The theorems stop phase 1 at tau = 1/N."""
@@ -104,7 +103,7 @@ def how_long_phase_1_must_last(*runs):
     )
 
 
-@claim("Order of the steps (ours)", beyond(evidence.parity_stairs), id="par-stair")
+@ps.claim("Order of the steps (ours)", ps.beyond(evidence.parity_stairs), id="par-stair")
 def steps_of_thought_are_learned_one_after_another(run):
     """At L_0 = 16 the lengths 17, 18, ... are learned in order up to the slowest, 26, and those beyond it in the opposite
     order: sustained times rise to one peak, three times the smallest or more, and fall."""
@@ -123,7 +122,7 @@ def steps_of_thought_are_learned_one_after_another(run):
     )
 
 
-@claim("Signs of the pivots (ours)", beyond(*evidence.parity_signs), id="par-bif")
+@ps.claim("Signs of the pivots (ours)", ps.beyond(*evidence.parity_signs), id="par-bif")
 def pivots_split_into_two_groups(*runs):
     """For L_0 >= 8 early pivots end with negative and late ones with positive token scores, in two unbroken groups (2-6
     and 7 at L_0 = 8, 2-10 and 11-15 at 16), and the attention agrees: p_L - q_L has the sign of v_c."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import phasescope as ps
-from phasescope import Outcome, beyond, claim, published, theory
 
 from ..phases import key_scores, phase_1, ran_to_the_end, spec_of, training_time
 from ..training import exhaustive, symmetric
@@ -19,11 +18,11 @@ def full_and_reduced(**numbers) -> tuple[ps.Request, ps.Request]:
     return ps.runs(exhaustive, **steps), ps.runs(symmetric, **steps)
 
 
-@claim(
+@ps.claim(
     "Lemma C.1",
-    published(*full_and_reduced()),
-    theory(*full_and_reduced(base_length=5)),
-    beyond(*full_and_reduced(max_length=7)),
+    ps.published(*full_and_reduced()),
+    ps.theory(*full_and_reduced(base_length=5)),
+    ps.beyond(*full_and_reduced(max_length=7)),
     id="C.1",
 )
 def parity_reduces_like_even_pairs(full, reduced):
@@ -37,12 +36,12 @@ def parity_reduces_like_even_pairs(full, reduced):
     )
 
 
-@claim(
+@ps.claim(
     "Theorem 5.1 (1)",
-    theory(evidence.early_parity),
-    published(
+    ps.theory(evidence.early_parity),
+    ps.published(
         evidence.figure_3,
-        expect=Outcome.FAILS,
+        expect=ps.Outcome.FAILS,
         because="later on v_l > 0 for some l >= L_0, and the exponents sag as in 4.1",
     ),
     id="5.1-u",
@@ -84,10 +83,10 @@ def thought_pivots_lead(run, name, sign):
 LATE = "tau = 10 at the end of the published phase 1: ratios to the early law are 0.70 to 1.09, exponents 1.89 and 2.07"
 
 
-@claim(
+@ps.claim(
     "Theorem 5.1 (2), fourth line",
-    theory(evidence.early_parity),
-    published(evidence.figure_3, expect=Outcome.FAILS, because=LATE),
+    ps.theory(evidence.early_parity),
+    ps.published(evidence.figure_3, expect=ps.Outcome.FAILS, because=LATE),
     id="5.1-1",
 )
 def differing_pivot_gains_score(run):
@@ -98,10 +97,10 @@ def differing_pivot_gains_score(run):
 AT_BASE = "there the pivot is position 1, and signs are those of Theorem 4.1"
 
 
-@claim(
+@ps.claim(
     "Theorem 5.1 (2), fourth line, at L = L_0",
-    theory(evidence.early_parity, expect=Outcome.FAILS, because=AT_BASE),
-    published(evidence.figure_3, expect=Outcome.FAILS, because=AT_BASE),
+    ps.theory(evidence.early_parity, expect=ps.Outcome.FAILS, because=AT_BASE),
+    ps.published(evidence.figure_3, expect=ps.Outcome.FAILS, because=AT_BASE),
     id="5.1-1-base",
 )
 def differing_pivot_gains_score_at_the_base_length(run):
@@ -112,10 +111,10 @@ def differing_pivot_gains_score_at_the_base_length(run):
     return ps.positive(lead, "q_L - m_Ll", where=lead.notnull())
 
 
-@claim(
+@ps.claim(
     "Theorem 5.1 (2), fifth line, corrected",
-    theory(evidence.early_parity),
-    published(evidence.figure_3, expect=Outcome.FAILS, because=LATE),
+    ps.theory(evidence.early_parity),
+    ps.published(evidence.figure_3, expect=ps.Outcome.FAILS, because=LATE),
     id="5.1-2",
 )
 def matching_pivot_loses_score(run):
@@ -126,10 +125,10 @@ def matching_pivot_loses_score(run):
 BEHIND = "position 1 is behind every other key by tau^3 / 768 L^2 throughout phase 1"
 
 
-@claim(
+@ps.claim(
     "Theorem 5.1 (2), sixth line, and Lemma C.2 (3)",
-    theory(evidence.early_parity, expect=Outcome.FAILS, because=BEHIND),
-    published(evidence.figure_3, expect=Outcome.FAILS, because=BEHIND),
+    ps.theory(evidence.early_parity, expect=ps.Outcome.FAILS, because=BEHIND),
+    ps.published(evidence.figure_3, expect=ps.Outcome.FAILS, because=BEHIND),
     id="5.1-3",
 )
 def first_key_leads_in_longer_strings(run):
@@ -143,10 +142,10 @@ def first_key_leads_in_longer_strings(run):
 TO_SWITCH = {"task": "parity", "steps": 100, "at": [0, 100]}
 
 
-@claim(
+@ps.claim(
     "Section 5.3, separability",
-    published(ps.runs(symmetric, **TO_SWITCH)),
-    theory(*(ps.runs(symmetric, base_length=base, **TO_SWITCH) for base in (3, 5, 8))),
+    ps.published(ps.runs(symmetric, **TO_SWITCH)),
+    ps.theory(*(ps.runs(symmetric, base_length=base, **TO_SWITCH) for base in (3, 5, 8))),
     id="5.1-sep",
 )
 def parity_outputs_are_separable(*runs):
@@ -162,9 +161,9 @@ def parity_outputs_are_separable(*runs):
 LAMS = [2.0, 4.0, 8.0, 16.0, 32.0]
 
 
-@claim(
+@ps.claim(
     "Section 5.3, separability (ours)",
-    beyond(
+    ps.beyond(
         ps.sweeps(symmetric, base_length=4, lam=LAMS, **TO_SWITCH),
         ps.sweeps(symmetric, base_length=3, lam=LAMS, **TO_SWITCH),
     ),
@@ -178,11 +177,11 @@ def the_margin_of_parity_is_quadratically_small(four, three):
     return quadratic & linear
 
 
-@claim(
+@ps.claim(
     "Theorem 5.2",
-    published(
+    ps.published(
         evidence.parity_to_1e4,
-        expect=Outcome.FAILS,
+        expect=ps.Outcome.FAILS,
         because="violated from t = 1114 on; the attention moves by 21 until 10^4",
     ),
     id="5.2",
@@ -192,11 +191,11 @@ def parity_turns_to_the_max_margin_direction(run):
     return direction_bound(run) & drift_bound(run)
 
 
-@claim(
+@ps.claim(
     "Theorem 5.3",
-    published(
+    ps.published(
         evidence.parity_to_1e4,
-        expect=Outcome.UNDECIDED,
+        expect=ps.Outcome.UNDECIDED,
         because="vacuous: |u*| = 2299 makes the bound larger than the loss ever is",
     ),
     id="5.3",
@@ -206,14 +205,14 @@ def parity_loss_falls_below_the_printed_bound(run):
     return loss_bound(run)
 
 
-@claim(
+@ps.claim(
     "Theorem 5.3, rate",
-    published(
+    ps.published(
         evidence.parity_to_1e4,
-        expect=Outcome.FAILS,
+        expect=ps.Outcome.FAILS,
         because="the slope is -3.1 at t = 1656 and still -1.28 at 10^4 steps",
     ),
-    theory(evidence.parity_flow),
+    ps.theory(evidence.parity_flow),
     id="5.3-rate",
 )
 def parity_loss_falls_like_one_over_t(run):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import xarray as xr
 
 import phasescope as ps
-from phasescope import Outcome, claim, published, theory
 
 from .. import closed_forms
 from ..phases import (
@@ -42,10 +41,10 @@ def lead_of_second(scores: xr.DataArray) -> xr.DataArray:
     return scores.sel(position=2, drop=True) - scores.sel(position=slice(3, None))
 
 
-@claim(
+@ps.claim(
     "Theorem 4.1 (1), first line",
-    theory(evidence.early_even_pairs),
-    published(evidence.figure_2, expect=Outcome.FAILS, because=LATE),
+    ps.theory(evidence.early_even_pairs),
+    ps.published(evidence.figure_2, expect=ps.Outcome.FAILS, because=LATE),
     id="4.1-u1",
 )
 def first_token_score_grows_linearly(run):
@@ -57,10 +56,10 @@ def first_token_score_grows_linearly(run):
     return law & ran_to_the_end(run)
 
 
-@claim(
+@ps.claim(
     "Theorem 4.1 (1), second line",
-    theory(evidence.early_even_pairs),
-    published(evidence.figure_2, expect=Outcome.FAILS, because=LATE),
+    ps.theory(evidence.early_even_pairs),
+    ps.published(evidence.figure_2, expect=ps.Outcome.FAILS, because=LATE),
     id="4.1-ul",
 )
 def other_token_scores_fall_quadratically(run):
@@ -72,11 +71,11 @@ def other_token_scores_fall_quadratically(run):
     return ps.scales_like(-v, tau, 2.0, 0.05, "-v_l", along="time") & ratio & ran_to_the_end(run)
 
 
-@claim(
+@ps.claim(
     "Theorem 4.1 (1), second line, one constant for all l",
-    theory(
+    ps.theory(
         evidence.early_even_pairs,
-        expect=Outcome.FAILS,
+        expect=ps.Outcome.FAILS,
         because="the constant is (1/l - 1/N)/64 or so: 1/(64 N^2) at l = N, a factor 2600 below that of l = 2 at N = 64",
     ),
     id="4.1-ul-uniform",
@@ -89,10 +88,10 @@ def the_quadratic_constant_is_uniform(run):
     return ps.positive(constant, "-v_l / tau^2") & ps.at_most(spread, 10.0, "spread")
 
 
-@claim(
+@ps.claim(
     "Theorem 4.1 (1), third line",
-    theory(evidence.early_even_pairs),
-    published(evidence.figure_2, expect=Outcome.FAILS, because=LATE),
+    ps.theory(evidence.early_even_pairs),
+    ps.published(evidence.figure_2, expect=ps.Outcome.FAILS, because=LATE),
     id="4.1-u2",
 )
 def second_position_is_the_lowest(run):
@@ -119,10 +118,10 @@ def pivot_scores_lead(run, name, sign):
     )
 
 
-@claim(
+@ps.claim(
     "Theorem 4.1 (2), first line",
-    theory(evidence.early_even_pairs),
-    published(evidence.figure_2, expect=Outcome.FAILS, because=LATE),
+    ps.theory(evidence.early_even_pairs),
+    ps.published(evidence.figure_2, expect=ps.Outcome.FAILS, because=LATE),
     id="4.1-A",
 )
 def matching_first_token_gains_score(run):
@@ -130,10 +129,10 @@ def matching_first_token_gains_score(run):
     return pivot_scores_lead(run, "score_match", 1)
 
 
-@claim(
+@ps.claim(
     "Theorem 4.1 (2), second line",
-    theory(evidence.early_even_pairs),
-    published(evidence.figure_2, expect=Outcome.FAILS, because=LATE),
+    ps.theory(evidence.early_even_pairs),
+    ps.published(evidence.figure_2, expect=ps.Outcome.FAILS, because=LATE),
     id="4.1-B",
 )
 def differing_first_token_loses_score(run):
@@ -144,10 +143,10 @@ def differing_first_token_loses_score(run):
 TWICE = "the last token's own key collects twice the gradient: m_L2 - s_L = -tau^3 / (768 L^3) < 0 at first"
 
 
-@claim(
+@ps.claim(
     "Theorem 4.1 (2), third line",
-    theory(evidence.early_even_pairs, expect=Outcome.FAILS, because=TWICE),
-    published(evidence.figure_2, expect=Outcome.FAILS, because=TWICE),
+    ps.theory(evidence.early_even_pairs, expect=ps.Outcome.FAILS, because=TWICE),
+    ps.published(evidence.figure_2, expect=ps.Outcome.FAILS, because=TWICE),
     id="4.1-C",
 )
 def second_key_leads_all_later_ones(run):
@@ -158,7 +157,7 @@ def second_key_leads_all_later_ones(run):
     return ps.positive(lead, "m_L2 - m_Ll", where=lead.notnull())
 
 
-@claim("Theorem 4.1 (2), third line, corrected to l < L", theory(evidence.early_even_pairs), id="4.1-C-corrected")
+@ps.claim("Theorem 4.1 (2), third line, corrected to l < L", ps.theory(evidence.early_even_pairs), id="4.1-C-corrected")
 def second_key_leads_quartically(run):
     """m_L2 - m_Ll = (tau^4 / 16384 L^2) sum_{2 <= j < l} j^-2 for 3 <= l < L: stronger in t than the theorem says."""
     early = settled(run)
@@ -175,7 +174,7 @@ def second_key_leads_quartically(run):
     return law & ratio & ran_to_the_end(run)
 
 
-@claim("Theorem 4.1, remark", theory(evidence.theorem_16), published(evidence.figure_2), id="4.1-txt")
+@ps.claim("Theorem 4.1, remark", ps.theory(evidence.theorem_16), ps.published(evidence.figure_2), id="4.1-txt")
 def attention_leaves_uniformity(run):
     """At t_0 position 1 has more than 1/L of the attention in matching strings, and position 2 in differing ones.
 
@@ -188,10 +187,10 @@ def attention_leaves_uniformity(run):
     return matching & differing & ran_to_the_end(run)
 
 
-@claim(
+@ps.claim(
     "Proposition 4.3 and Lemma B.4",
-    published(evidence.figure_2, evidence.figure_4, evidence.figure_5, evidence.figure_6),
-    theory(evidence.theorem_16, evidence.theorem_64),
+    ps.published(evidence.figure_2, evidence.figure_4, evidence.figure_5, evidence.figure_6),
+    ps.theory(evidence.theorem_16, evidence.theorem_64),
     id="4.3",
 )
 def attention_outputs_are_separable(*runs):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 import phasescope as ps
-from phasescope import Outcome, beyond, claim, published, theory
 
 from .. import closed_forms
 from ..phases import becomes_right, phase_1, phase_2, ran_to_the_end, spec_of
@@ -27,12 +26,12 @@ def margin_norm(run):
 VACUOUS = "vacuous: the bound says nothing at any time of the run"
 
 
-@claim(
+@ps.claim(
     "Theorem 4.4, norm",
-    published(
-        evidence.even_pairs_long, expect=Outcome.UNDECIDED, because=f"{VACUOUS} before t = 14 |u*|^2 / eta = 3.2e6"
+    ps.published(
+        evidence.even_pairs_long, expect=ps.Outcome.UNDECIDED, because=f"{VACUOUS} before t = 14 |u*|^2 / eta = 3.2e6"
     ),
-    theory(evidence.theorem_64, expect=Outcome.UNDECIDED, because=VACUOUS),
+    ps.theory(evidence.theorem_64, expect=ps.Outcome.UNDECIDED, because=VACUOUS),
     id="4.4-norm",
 )
 def read_out_grows_at_least_logarithmically(run):
@@ -47,7 +46,7 @@ def read_out_grows_at_least_logarithmically(run):
     return ps.at_least(after.u_norm, bound, "|u_t|", where=bound > 0)
 
 
-@claim("Theorem 4.4, norm: the law", beyond(evidence.even_pairs_frozen), id="4.4-norm-law")
+@ps.claim("Theorem 4.4, norm: the law", ps.beyond(evidence.even_pairs_frozen), id="4.4-norm-law")
 def read_out_grows_by_its_margin_norm(run):
     """Under frozen attention d|u| / d log t tends to |u*|: within 0.1% over the last ten e-folds."""
     late = run.sel(time=slice(float(run.time[-1]) * np.exp(-10), None)).u_norm
@@ -89,18 +88,18 @@ def drift_bound(*runs):
     return ps.all_of(map(judge, runs)) & ran_to_the_end(*runs)
 
 
-@claim(
+@ps.claim(
     "Theorem 4.4, direction",
-    published(
+    ps.published(
         *TO_1E4,
-        expect=Outcome.FAILS,
+        expect=ps.Outcome.FAILS,
         because="the attention is not frozen: at lam = 2 the cosine peaks at 0.979 (t = 365) and "
         "falls, violated from t = 284 on",
     ),
-    theory(
+    ps.theory(
         evidence.theorem_16,
         evidence.theorem_64,
-        expect=Outcome.UNDECIDED,
+        expect=ps.Outcome.UNDECIDED,
         because="vacuous: the bound stays below -1 at N = 16; at N = 64, |u*| = 1.2e13 has no certified direction",
     ),
     id="4.4-cos",
@@ -110,14 +109,14 @@ def read_out_turns_to_the_max_margin_direction(*runs):
     return direction_bound(*runs)
 
 
-@claim(
+@ps.claim(
     "Theorem 4.4, attention",
-    published(
+    ps.published(
         *TO_1E4,
-        expect=Outcome.FAILS,
+        expect=ps.Outcome.FAILS,
         because="on the horizon of the paper's plots the attention moves by 18, 35 and 39 and keeps growing",
     ),
-    theory(*evidence.theorem_sizes),
+    ps.theory(*evidence.theorem_sizes),
     id="4.4-dW",
 )
 def attention_is_frozen_in_phase_2(*runs):
@@ -128,14 +127,14 @@ def attention_is_frozen_in_phase_2(*runs):
 EMPTY = "tau_0 <= 1/N makes |u*| >= 128 lam N^4, and 14 |u*|^2 <= eta T is then impossible at every N"
 
 
-@claim(
+@ps.claim(
     "Theorem 4.4, window",
-    theory(*evidence.theorem_sizes, expect=Outcome.FAILS, because=EMPTY),
-    published(
+    ps.theory(*evidence.theorem_sizes, expect=ps.Outcome.FAILS, because=EMPTY),
+    ps.published(
         evidence.figure_2,
         evidence.figure_4,
         evidence.figure_5,
-        expect=Outcome.FAILS,
+        expect=ps.Outcome.FAILS,
         because="T of the theorem is 1.7, 4.9 and 7.2 steps here, long before phase 1 ends",
     ),
     id="4.4-window",
@@ -157,15 +156,15 @@ def the_theorem_speaks_about_some_time(*runs):
     return ps.all_of(map(judge, runs))
 
 
-@claim(
+@ps.claim(
     "Theorems 4.1 to 4.5 together",
-    theory(
+    ps.theory(
         *evidence.theorem_sizes,
         evidence.theorem_1024,
-        expect=Outcome.FAILS,
+        expect=ps.Outcome.FAILS,
         because="phase 1 ends at tau = 1/N, long before the attention tells the classes apart",
     ),
-    published(*TO_1E4),
+    ps.published(*TO_1E4),
     id="4.x-theorem",
 )
 def the_model_learns_by_T(*runs):
@@ -177,9 +176,9 @@ def the_model_learns_by_T(*runs):
     return ps.all_of(map(judge, runs)) & ran_to_the_end(*runs)
 
 
-@claim(
+@ps.claim(
     "Theorems 4.1 to 4.5 together (ours)",
-    theory(*evidence.theorem_sizes, evidence.theorem_1024),
+    ps.theory(*evidence.theorem_sizes, evidence.theorem_1024),
     id="4.x-nothing",
 )
 def nothing_is_learned_by_T(*runs):
@@ -212,10 +211,10 @@ def loss_bound(run):
     return ps.at_most(after.loss, bound, "loss", where=bound < start)
 
 
-@claim(
+@ps.claim(
     "Theorem 4.5",
-    published(evidence.even_pairs_to_1e4, expect=Outcome.UNDECIDED, because=VACUOUS),
-    theory(evidence.theorem_64, expect=Outcome.UNDECIDED, because=VACUOUS),
+    ps.published(evidence.even_pairs_to_1e4, expect=ps.Outcome.UNDECIDED, because=VACUOUS),
+    ps.theory(evidence.theorem_64, expect=ps.Outcome.UNDECIDED, because=VACUOUS),
     id="4.5",
 )
 def loss_falls_below_the_printed_bound(run):
@@ -230,15 +229,15 @@ def last_decade(run):
     return ps.within(slope, -1.15, -0.95, "d log loss / d log t") & ran_to_the_end(run)
 
 
-@claim(
+@ps.claim(
     "Abstract, rate",
-    published(
+    ps.published(
         evidence.even_pairs_to_1e4,
-        expect=Outcome.FAILS,
+        expect=ps.Outcome.FAILS,
         because="the slope is -2.2 at 10^3 and still -1.23 at 10^4 steps: 1/t is approached from steeper",
     ),
-    theory(evidence.even_pairs_flow),
-    beyond(evidence.even_pairs_frozen),
+    ps.theory(evidence.even_pairs_flow),
+    ps.beyond(evidence.even_pairs_frozen),
     id="abs-rate",
 )
 def loss_falls_like_one_over_t(run):
