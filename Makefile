@@ -7,7 +7,7 @@ BIN = $(VENV)/bin
 REPORT ?= phasescope-report
 STUDIES ?= regular_language lazy_to_rich scan_and_snap co_occurrence state_tracking
 
-.PHONY: reproduce test lint types unit catalogue bench clean
+.PHONY: reproduce test lint types unit bench clean
 
 reproduce: $(VENV)/.installed
 	$(BIN)/phasescope report --out $(REPORT)
@@ -25,10 +25,6 @@ types: $(VENV)/.installed-dev
 
 unit: $(VENV)/.installed-dev
 	$(BIN)/pytest -n 2 --dist loadfile
-
-# Built-in studies ship a catalogue, so that listing them imports nothing; rewrite it after editing a study.
-catalogue: $(VENV)/.installed-dev
-	$(BIN)/python -m phasescope.cli.catalogue
 
 bench: $(VENV)/.installed-bench
 	for name in startup $(STUDIES); do $(BIN)/python benchmarks/$$name.py || exit 1; done

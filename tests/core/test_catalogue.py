@@ -9,7 +9,9 @@ import pytest
 import toys
 
 from phasescope.cli import catalogue
+from phasescope.cli.names import check_names
 from phasescope.discovery import installed
+from phasescope.errors import StudyNotFound
 from phasescope.study import find
 
 TEXT = """
@@ -77,6 +79,20 @@ def test_a_kept_catalogue_is_read_without_loading_the_study(private_cache, monke
     assert catalogue.read(installed()["linear_modes"]) == made
 
 
+def test_the_first_command_that_names_a_study_keeps_its_catalogue(private_cache):
+    check_names("linear_modes", "logistic")
+    assert catalogue.kept(installed()["linear_modes"])["arms"].keys() >= {"logistic"}
+
+
+def test_a_broken_study_is_left_to_the_command_that_uses_it(private_cache, monkeypatch):
+    def broken(name):
+        raise StudyNotFound("it is broken")
+
+    monkeypatch.setattr("phasescope.study.find", broken)
+    check_names("linear_modes", "no_such_arm")
+    assert catalogue.kept(installed()["linear_modes"]) is None
+
+
 def test_a_damaged_cache_is_made_anew(private_cache):
     made = catalogue.read(installed()["linear_modes"])
     [kept] = private_cache.rglob("linear_modes.json")
@@ -112,12 +128,12 @@ def test_the_digest_follows_every_edit(tmp_path):
     assert catalogue.sources_digest(tmp_path / "digested.py") != before
 
 
-def test_the_digest_of_a_package_follows_edits_in_its_wings(tmp_path):
-    wing = tmp_path / "claims"
-    wing.mkdir()
-    (wing / "one.py").write_text("1")
+def test_the_digest_of_a_package_follows_edits_in_its_sub_packages(tmp_path):
+    part = tmp_path / "claims"
+    part.mkdir()
+    (part / "one.py").write_text("1")
     before = catalogue.sources_digest(tmp_path)
-    (wing / "one.py").write_text("2")
+    (part / "one.py").write_text("2")
     assert catalogue.sources_digest(tmp_path) != before
 
 

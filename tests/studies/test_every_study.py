@@ -66,7 +66,7 @@ def test_claims_and_figures_are_those_that_their_modules_offer(name, part):
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_study_has_a_page_and_tests_of_its_claims_verdicts_and_figures(name):
-    wanted = [SOURCES / name / "README.md", SOURCES / name / "catalogue.json"]
+    wanted = [SOURCES / name / "README.md"]
     wanted += [HERE / name / f"test_{what}.py" for what in ("claims", "verdicts", "figures")]
     assert [path for path in wanted if not path.exists()] == []
 

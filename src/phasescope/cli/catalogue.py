@@ -1,25 +1,26 @@
 """The catalogue: what a study offers, as plain JSON, so that listing studies imports none of them.
 
-A study's catalogue is made when it is loaded and kept beside it (built-in ones are shipped with theirs) or in the
-user's cache, under a digest of its sources. A stale one is never shown.
+A study's catalogue is made when the study is first loaded by a command, and kept in the user's cache under a digest of
+its sources. A stale one is never shown.
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import importlib.util
 import json
 import os
 import warnings
+from collections.abc import Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..claims.claim import Claim
     from ..study import Study
-
-FILE = "catalogue.json"
 
 
 def catalogues(study: str | None) -> dict[str, Any]:
@@ -41,67 +42,88 @@ def catalogues(study: str | None) -> dict[str, Any]:
 
 def read(point: EntryPoint) -> dict[str, Any] | None:
     """The catalogue of an installed study; None, with a warning that names it, if the study is broken."""
+    from ..errors import StudyNotFound
+
     known = kept(point)
-    return _make(point) if known is None else known
+    if known is not None:
+        return known
+    try:
+        return make(point)
+    except StudyNotFound as error:
+        warnings.warn(f"{error} It is left out.", stacklevel=2)
+        return None
 
 
 def kept(point: EntryPoint) -> dict[str, Any] | None:
     """The catalogue of an installed study if there is one of its present sources; the study is not imported."""
-    folder = source_folder(point)
-    digest = _digest(folder)
-    for place in _places(point, folder):
-        with contextlib.suppress(OSError, ValueError):
-            found = json.loads(place.read_text(encoding="utf-8"))
-            if digest and found.get("sources") == digest:
-                return found["catalogue"]
+    digest = _digest(source_folder(point))
+    with contextlib.suppress(OSError, ValueError):
+        found = json.loads(_file(point).read_text(encoding="utf-8"))
+        if digest and found.get("sources") == digest:
+            return found["catalogue"]
     return None
+
+
+def make(point: EntryPoint) -> dict[str, Any]:
+    """Load the study, describe it, and keep that for the next time. Raises `StudyNotFound` if it is broken."""
+    from ..study import find
+
+    digest = _digest(source_folder(point))
+    catalogue = describe(find(point.name))
+    file = _file(point)
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        fresh = file.with_suffix(f".{os.getpid()}.tmp")
+        fresh.write_text(json.dumps({"sources": digest, "catalogue": catalogue}), encoding="utf-8")
+        fresh.replace(file)
+    return catalogue
 
 
 def describe(study: Study) -> dict[str, Any]:
     """What a study offers: paper, fields, arms, presets, claims, figures."""
-    import dataclasses
     import inspect
 
     from ..spec import field_types
 
-    first_line = lambda f: (inspect.getdoc(f) or "").split("\n")[0]
-    kinds, default = field_types(type(study.spec)), study.spec.to_json()
-    fields = {}
-    for f in dataclasses.fields(study.spec):
-        names = ["none" if k is type(None) else k.__name__ for k in kinds[f.name]]
-        entry = {"type": " | ".join(names), "default": default[f.name]}
-        entry |= {k: f.metadata[k] for k in ("symbol", "doc", "unit") if f.metadata.get(k)}
-        entry |= {k: list(v) if k == "choices" else v for k, v in f.metadata.items()
-                  if k in ("at_least", "above", "at_most", "choices") and v not in (None, ())}  # fmt: skip
-        fields[f.name] = entry
-    changed = lambda spec: {k: v for k, v in spec.to_json().items() if v != default[k]}
+    default = study.spec.to_json()
+    kinds = field_types(type(study.spec))
+    fields = {f.name: _field(f, kinds[f.name], default[f.name]) for f in dataclasses.fields(study.spec)}
+    presets = {}
+    for name, spec in study.presets.items():
+        presets[name] = {k: v for k, v in spec.to_json().items() if v != default[k]}
     return {
         "paper": study.paper,
         "bibtex": study.bibtex,
         "fields": fields,
-        "arms": {arm.__name__: first_line(arm) for arm in study.arms},
-        "presets": {name: changed(spec) for name, spec in study.presets.items()},
-        "claims": [
-            {
-                "id": c.id, "name": c.name, "cites": c.cites, "statement": c.statement,
-                "regimes": [r.name for r in c.regimes], "expected": {r.name: r.expect.value for r in c.regimes},
-            }
-            for c in study.claims
-        ],
+        "arms": {arm.__name__: (inspect.getdoc(arm) or "").split("\n")[0] for arm in study.arms},
+        "presets": presets,
+        "claims": [_claim(claim) for claim in study.claims],
         "figures": {f.id: {"name": f.name, "cites": f.cites, "caption": f.caption} for f in study.figures},
-    }  # fmt: skip
+    }
 
 
-def ship(point: EntryPoint) -> Path:
-    """Write the catalogue of a built-in study beside its sources."""
-    folder = source_folder(point)
-    assert folder is not None
-    from ..study import find
+def _field(field: dataclasses.Field[Any], kinds: Sequence[type], default: Any) -> dict[str, Any]:
+    names = ["none" if kind is type(None) else kind.__name__ for kind in kinds]
+    entry: dict[str, Any] = {"type": " | ".join(names), "default": default}
+    for key in ("symbol", "doc", "unit"):
+        if field.metadata.get(key):
+            entry[key] = field.metadata[key]
+    for key in ("at_least", "above", "at_most", "choices"):
+        value = field.metadata.get(key)
+        if value not in (None, ()):
+            entry[key] = list(value) if key == "choices" else value
+    return entry
 
-    path = folder / FILE
-    kept = {"sources": sources_digest(folder), "catalogue": describe(find(point.name))}
-    path.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    return path
+
+def _claim(claim: Claim) -> dict[str, Any]:
+    return {
+        "id": claim.id,
+        "name": claim.name,
+        "cites": claim.cites,
+        "statement": claim.statement,
+        "regimes": [r.name.value for r in claim.regimes],
+        "expected": {r.name.value: r.expect.value for r in claim.regimes},
+    }
 
 
 def source_folder(point: EntryPoint) -> Path | None:
@@ -128,35 +150,8 @@ def _digest(folder: Path | None) -> str:
     return sources_digest(folder) if folder is not None and folder.exists() else ""
 
 
-def _make(point: EntryPoint) -> dict[str, Any] | None:
-    from ..errors import StudyNotFound
-    from ..study import find
-
-    try:
-        catalogue = describe(find(point.name))
-    except StudyNotFound as error:
-        warnings.warn(f"{error} It is left out.", stacklevel=2)
-        return None
-    folder = source_folder(point)
-    digest = _digest(folder)
-    place = _places(point, folder)[-1]
-    with contextlib.suppress(OSError):
-        place.parent.mkdir(parents=True, exist_ok=True)
-        fresh = place.with_suffix(f".{os.getpid()}.tmp")
-        fresh.write_text(json.dumps({"sources": digest, "catalogue": catalogue}), encoding="utf-8")
-        fresh.replace(place)
-    return catalogue
-
-
-def _places(point: EntryPoint, folder: Path | None) -> list[Path]:
+def _file(point: EntryPoint) -> Path:
+    """Where the catalogue of a study is kept."""
     import platformdirs
 
-    shipped = [folder / FILE] if folder is not None and folder.is_dir() else []
-    return [*shipped, Path(platformdirs.user_cache_dir("phasescope")) / "catalogue" / f"{point.name}.json"]
-
-
-if __name__ == "__main__":
-    from ..discovery import installed, is_built_in
-
-    for built_in in filter(is_built_in, installed().values()):
-        print(ship(built_in))
+    return Path(platformdirs.user_cache_dir("phasescope")) / "catalogue" / f"{point.name}.json"

@@ -1,12 +1,14 @@
 """Names that were typed, looked up in the catalogue: a typo is answered before anything heavy is imported.
 
-Whatever the catalogue cannot answer (a study in a plain file, a catalogue that is older than its study) is left to the
-study itself, which gives the same sentences.
+The first command that meets a study, or an edited one, loads it and keeps its catalogue. Whatever the catalogue cannot
+answer (a study in a plain file, a broken one) is left to the study itself, which gives the same sentences.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
+from typing import Any
 
 from ..discovery import installed
 from ..errors import SpecError, StudyNotFound, nearest, unknown, unknown_to_all
@@ -54,8 +56,13 @@ def _is_file(study: str) -> bool:
     return study.endswith(".py") or "/" in study
 
 
-def _catalogue(study: str) -> dict | None:
+def _catalogue(study: str) -> dict[str, Any] | None:
     points = installed()
     if study not in points:
         raise StudyNotFound(f'there is no study "{study}". {nearest(study, points)}')
-    return catalogue.kept(points[study])
+    known = catalogue.kept(points[study])
+    if known is not None:
+        return known
+    with contextlib.suppress(StudyNotFound):  # a broken one is named by whoever uses it
+        return catalogue.make(points[study])
+    return None
