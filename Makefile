@@ -1,13 +1,15 @@
 # Two commands do everything on a fresh machine:
 #   make reproduce   installs, then makes the ledger and the figures of all installed studies at laptop size
 #   make test        installs, then runs the linter, the type checker and the tests
+# While working: make quick (two minutes), make full (also what takes longer than CI may).
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
+PARALLEL = -n 2 --dist loadfile --no-loadscope-reorder
 REPORT ?= phasescope-report
 STUDIES ?= regular_language lazy_to_rich scan_and_snap co_occurrence state_tracking
 
-.PHONY: reproduce test lint types unit bench clean
+.PHONY: reproduce test quick full lint types unit bench clean
 
 reproduce: $(VENV)/.installed
 	$(BIN)/phasescope report --out $(REPORT)
@@ -24,7 +26,13 @@ types: $(VENV)/.installed-dev
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 unit: $(VENV)/.installed-dev
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest $(PARALLEL)
+
+quick: lint
+	$(BIN)/pytest $(PARALLEL) -m "not slow and not full"
+
+full: lint types
+	$(BIN)/pytest $(PARALLEL) -m "full or not full"
 
 bench: $(VENV)/.installed-bench
 	for name in startup $(STUDIES); do $(BIN)/python benchmarks/$$name.py || exit 1; done

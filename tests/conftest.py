@@ -19,6 +19,49 @@ assert "phasescope.spec" not in sys.modules, "annotations can only be enforced b
 jaxtyping.install_import_hook("phasescope", "runtime_types.checked")
 
 
+# Files of tests that take longest, in that order: with two workers, whoever begins last must not begin with these.
+LONGEST = (
+    "studies/lazy_to_rich/test_verdicts",
+    "studies/co_occurrence/test_verdicts",
+    "studies/state_tracking/test_verdicts",
+    "studies/test_every_study",
+    "studies/scan_and_snap/test_verdicts",
+    "studies/state_tracking/test_claims",
+    "studies/lazy_to_rich/test_claims",
+    "studies/regular_language/test_verdicts",
+    "studies/regular_language/test_numerics_symmetry",
+    "studies/co_occurrence/test_claims",
+    "studies/regular_language/test_claims",
+    "studies/scan_and_snap/test_claims",
+    "studies/",
+)
+# Left out by `make quick`: child processes that are killed or measured, and whole packages that are made.
+SLOW = (
+    "core/test_benchmarks",
+    "core/test_crash",
+    "core/test_first_answers",
+    "core/test_precision",
+    "core/test_store_bombs",
+    "core/test_store_faults",
+    "core/test_template",
+    "studies/",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first; slow ones marked."""
+    folder = Path(__file__).parent
+    names = {item: item.path.relative_to(folder).as_posix() for item in items}
+
+    def rank(item: pytest.Item) -> int:
+        return next((i for i, start in enumerate(LONGEST) if names[item].startswith(start)), len(LONGEST))
+
+    items.sort(key=rank)
+    for item in items:
+        if names[item].startswith(SLOW):
+            item.add_marker("slow")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory):
     """One cache folder (compiled programs, catalogues) for the whole session: all workers, all child processes."""
