@@ -245,22 +245,23 @@ def _advancer(arm: str, length: int) -> Callable[[int], Any]:
     import jax
     import numpy as np
 
+    from phasescope.engine.calls import SPANS, Call
     from phasescope.engine.precision import exact_numbers
-    from phasescope.engine.programs import SPANS, advance_stage_jit, begin_run_jit, enter_stage_jit
+    from phasescope.engine.programs import advance_stage_jit, begin_run_jit, enter_stage_jit
 
     job = engine_job(arm, max_length=length, lam=float(length**2))
     with exact_numbers():
-        spec, key = job.traced_spec(), job.key()
-        state = enter_stage_jit(job.arm, 1, False, spec, key, begin_run_jit(job.arm, False, spec, key)[0])
+        inputs = job.inputs()
+        second = job.program.at_stage(1)
+        state = enter_stage_jit(second, inputs, begin_run_jit(job.program, inputs)[0])
 
     def advance(steps: int) -> None:
-        starts, stops = np.full(SPANS, steps), np.full(SPANS, steps)
+        starts = np.full(SPANS, steps)
         starts[0] = 0
+        nowhere = np.zeros(SPANS, bool)
+        call = Call(starts=starts, stops=np.full(SPANS, steps), is_record=nowhere, asks_until=nowhere)
         with exact_numbers():
-            done = np.zeros((), bool)
-            jax.block_until_ready(
-                advance_stage_jit(job.arm, 1, False, spec, key, state, done, starts, stops, starts < 0, starts < 0)
-            )
+            jax.block_until_ready(advance_stage_jit(second, inputs, state, job.nobody_done(), call))
 
     advance(1)
     return advance

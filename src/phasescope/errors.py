@@ -3,6 +3,7 @@
 PhasescopeError
 ├── SpecError(ValueError)         a field that does not exist, or a value it cannot take
 ├── PlanError(ValueError)         an arm whose plan cannot be run as asked
+│   └── DeriveFailed              a run that is sound, but whose plan could not derive what it should
 ├── RunDiverged(ArithmeticError)  a run that left the finite numbers; what it recorded is stored
 ├── StudyNotFound(LookupError)    no such study, arm, preset, claim or figure
 ├── StoreError(OSError)           a store that cannot be read or written, or is damaged
@@ -15,6 +16,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 class PhasescopeError(Exception):
@@ -29,8 +34,30 @@ class PlanError(PhasescopeError, ValueError):
     """An arm whose plan cannot be run as asked."""
 
 
+class DeriveFailed(PlanError):
+    """A run that went to its end, but whose plan's `derive` raised; `dataset` is what it recorded."""
+
+    dataset: xr.Dataset
+
+    def __init__(self, message: str, dataset: Any) -> None:
+        super().__init__(message)
+        self.dataset = dataset
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.dataset)
+
+
 class RunDiverged(PhasescopeError, ArithmeticError):
-    """A run that left the finite numbers; its records up to there are stored."""
+    """A run that left the finite numbers; `dataset` is what it recorded up to there."""
+
+    dataset: xr.Dataset
+
+    def __init__(self, message: str, dataset: Any) -> None:
+        super().__init__(message)
+        self.dataset = dataset
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.dataset)
 
 
 class StudyNotFound(PhasescopeError, LookupError):

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, UInt
 import phasescope as ps
 from phasescope.engine import calls as schedule
 from phasescope.engine import loop as engine
-from phasescope.engine.calls import spans
+from phasescope.engine.calls import Pace, spans
 from phasescope.engine.job import Job, Position
 from phasescope.engine.loop import execute
 from phasescope.engine.packing import pack, unpack
@@ -31,7 +31,7 @@ def run(arm, at=None, seed=0, **changes):
 @pytest.fixture
 def small_pieces(monkeypatch):
     """One call of the compiled program covers at most three steps."""
-    monkeypatch.setattr(engine, "budgets", {})
+    monkeypatch.setattr(engine, "pace", Pace())
     monkeypatch.setattr(schedule, "FIRST_BUDGET", 3)
     monkeypatch.setattr(schedule, "TARGET_SECONDS", 0.0)
 
@@ -39,7 +39,7 @@ def small_pieces(monkeypatch):
 LOOKS = []
 
 
-def dear_to_look_at(spec):
+def expensive_to_measure(spec):
     """Descent that counts how often it is looked at."""
     plan = toys.quadratic(spec)
 
@@ -53,7 +53,7 @@ def dear_to_look_at(spec):
 @pytest.mark.usefixtures("small_pieces")
 def test_a_look_is_taken_at_record_times_only_however_the_work_is_cut():
     LOOKS.clear()
-    toys.finish(Job(dear_to_look_at, toys.Spec(steps=40), at=(0.0, 20.0, 40.0)))
+    toys.finish(Job(expensive_to_measure, toys.Spec(steps=40), at=(0.0, 20.0, 40.0)))
     jax.effects_barrier()
     assert len(LOOKS) == 3
 
@@ -70,7 +70,7 @@ def test_record_times_do_not_change_the_path(arm):
 @pytest.mark.parametrize("arm", [toys.sampled, toys.walk, toys.cubic_flow, toys.curriculum])
 def test_cutting_the_work_does_not_change_the_path(arm, monkeypatch):
     whole = toys.finish(Job(arm, HALF_GOOD))
-    monkeypatch.setattr(engine, "budgets", {})
+    monkeypatch.setattr(engine, "pace", Pace())
     monkeypatch.setattr(schedule, "FIRST_BUDGET", 2)
     monkeypatch.setattr(schedule, "TARGET_SECONDS", 0.0)
     assert toys.same_records(toys.finish(Job(arm, HALF_GOOD)), whole)
@@ -144,7 +144,7 @@ def test_a_key_in_the_state_survives_a_resume(small_pieces):
     chunks = list(execute(job))
     rest = toys.finish(job, (chunks[1].position, chunks[1].leaves()))
     whole = toys.join([toys.part_of(c) for c in chunks])
-    assert rest["seen.normal"].tobytes() == whole["seen.normal"][-len(rest["time"]) :].tobytes()
+    assert rest.measured["normal"].tobytes() == whole.measured["normal"][-len(rest.time) :].tobytes()
 
 
 # --- random numbers -------------------------------------------------------------------------------------------------
@@ -344,7 +344,7 @@ def test_a_stage_ends_for_each_lane_by_itself():
     np.testing.assert_allclose(last, ends, rtol=1e-12)
 
 
-def test_the_dear_observables_are_recorded_at_stage_ends_only():
+def test_the_expensive_observables_are_recorded_at_stage_ends_only():
     ds = run(toys.curriculum, goal=0.4)
     assert (ds.total.dims, ds.sizes["stage_end"]) == (("stage_end",), 3)
 
@@ -422,7 +422,7 @@ def test_spans_of_a_flow_end_at_record_times():
 
 
 def test_a_program_begins_its_next_run_with_calls_of_the_size_that_it_learned(monkeypatch):
-    monkeypatch.setattr(engine, "budgets", {})
+    monkeypatch.setattr(engine, "pace", Pace())
     pieces = lambda: sum(1 for _ in execute(Job(toys.quadratic, toys.Spec(steps=3000), at=(3000.0,))))
     pieces()  # compiles
     later = [pieces() for _ in range(3)]

@@ -24,6 +24,7 @@ import xarray as xr
 import phasescope as ps
 from phasescope.engine import calls as schedule
 from phasescope.engine import loop as engine
+from phasescope.engine.calls import Call, Pace
 from phasescope.engine.job import Job, observed
 from phasescope.engine.precision import exact_numbers
 from phasescope.engine.programs import advance_stage_jit, begin_run_jit, enter_stage_jit
@@ -152,7 +153,7 @@ class StopsAt:
 
 @pytest.mark.parametrize("first", [True, False])
 def test_a_run_resumed_under_another_setting_ends_as_an_unbroken_one(first, store, monkeypatch):
-    monkeypatch.setattr(engine, "budgets", {})
+    monkeypatch.setattr(engine, "pace", Pace())
     monkeypatch.setattr(schedule, "FIRST_BUDGET", 3)
     monkeypatch.setattr(schedule, "TARGET_SECONDS", 0.0)
     job = Job(toys.sampled, toys.Spec())
@@ -251,11 +252,10 @@ def test_the_program_of_a_run_calls_nothing_on_the_host(arm, monkeypatch):
     monkeypatch.setattr(equinox_errors, "EQX_ON_ERROR", "raise")
     job = Job(arm, toys.Spec())
     with exact_numbers(), warnings.catch_warnings():
-        spec, key = job.traced_spec(), job.key()
-        state = enter_stage_jit(arm, 0, False, spec, key, begin_run_jit(arm, False, spec, key)[0])
+        inputs = job.inputs()
+        state = enter_stage_jit(job.program, inputs, begin_run_jit(job.program, inputs)[0])
         times = job.plan().stages[0].lay_out()[:2]
         marks = np.ones(1, bool)
-        program = advance_stage_jit.lower(
-            arm, 0, False, spec, key, state, np.zeros((), bool), times[:1], times[1:], marks, marks
-        )
+        call = Call(starts=times[:1], stops=times[1:], is_record=marks, asks_until=marks)
+        program = advance_stage_jit.lower(job.program, inputs, state, job.nobody_done(), call)
     assert "callback" not in program.as_text()

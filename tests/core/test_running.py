@@ -14,6 +14,7 @@ import toys
 import phasescope as ps
 from phasescope.engine import calls as schedule
 from phasescope.engine import loop as engine
+from phasescope.engine.calls import Pace
 from phasescope.engine.job import Job
 from phasescope.errors import PlanError, RunDiverged, SpecError, StudyNotFound
 from phasescope.store import Draft, Store
@@ -30,7 +31,7 @@ def run(arm, **changes):
 
 @pytest.fixture
 def small_pieces(monkeypatch):
-    monkeypatch.setattr(engine, "budgets", {})
+    monkeypatch.setattr(engine, "pace", Pace())
     monkeypatch.setattr(schedule, "FIRST_BUDGET", 3)
     monkeypatch.setattr(schedule, "TARGET_SECONDS", 0.0)
 
@@ -216,7 +217,7 @@ def test_divergence_is_an_error_without_a_store_too():
 @pytest.mark.parametrize("pieces", [1, 2, 3, 7])
 def test_the_records_of_a_diverged_run_do_not_depend_on_how_it_was_cut(pieces, monkeypatch):
     whole = find_or_run(toys.study, Job(toys.squaring, toys.Spec(**ELEVEN)), Context(), throw=False).dataset
-    monkeypatch.setattr(engine, "budgets", {})
+    monkeypatch.setattr(engine, "pace", Pace())
     monkeypatch.setattr(schedule, "FIRST_BUDGET", pieces)
     monkeypatch.setattr(schedule, "TARGET_SECONDS", 0.0)
     assert toys.same_bits(

@@ -127,7 +127,7 @@ def test_the_step_of_divergence_of_a_single_run_is_rounded_likewise():
 
 def test_the_records_of_the_engine_keep_their_full_precision():
     part = toys.finish(Job(tenths, toys.Spec(steps=6)))
-    assert part["time"].tolist() == [0.0, *(0.1 * k for k in range(1, 7))]
+    assert part.time.tolist() == [0.0, *(0.1 * k for k in range(1, 7))]
 
 
 def test_times_that_differ_in_the_sixteenth_digit_only_are_left_alone():

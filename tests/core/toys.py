@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 
 import phasescope as ps
 from phasescope.engine.loop import execute
-from phasescope.records.dataset import join, part_of
+from phasescope.records.records import Records, join, part_of
 
 
 class Spec(ps.Spec):
@@ -162,11 +162,12 @@ def same_bits(a: xr.Dataset, b: xr.Dataset) -> bool:
     return raw(a) == raw(b)
 
 
-def finish(job, start=None) -> dict[str, np.ndarray]:
+def finish(job, start=None) -> Records:
     """The records of a job, executed from its beginning or from a checkpoint."""
     return join([part_of(chunk) for chunk in execute(job, start)])
 
 
-def same_records(a: dict[str, np.ndarray], b: dict[str, np.ndarray]) -> bool:
+def same_records(a: Records, b: Records) -> bool:
     """Whether two sets of records agree bit for bit."""
-    return a.keys() == b.keys() and all(a[k].tobytes() == b[k].tobytes() for k in a)
+    first, second = a.to_arrays(), b.to_arrays()
+    return first.keys() == second.keys() and all(first[k].tobytes() == second[k].tobytes() for k in first)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Hashable, Mapping, Sequence
+import functools
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import equinox as eqx
@@ -18,10 +19,12 @@ from ..plan.dynamics import State
 from ..plan.observables import Observables
 from ..plan.plan import Arm, Plan, canonical_spec, continuous_fields, lane_fields, plan_of
 from ..spec import Spec
+from .calls import stage_length
+from .checkpoint import leaves_of
 from .precision import exact_numbers
-from .programs import begin_run
+from .programs import Inputs, Program, begin_run
 
-# What the runs of a shape show, as found in this process.
+# The classes that runs of a shape measure and inspect, as found in this process.
 classes: dict[Hashable, tuple[type[Observables], type[Observables] | None]] = {}
 CLASSES_KEPT = 256
 
@@ -49,8 +52,8 @@ class CodedArm:
 class Job:
     """One run, or a block of lanes: an arm, its numbers, and the columns that differ from lane to lane.
 
-    `spec` is what was asked for; what runs is `canonical()`, in which fields that the arm does not read are at their
-    defaults.
+    `spec` is what was asked for; what runs is `canonical()`, in which fields that the arm does not
+    read are at their defaults.
     """
 
     arm: Arm
@@ -60,22 +63,46 @@ class Job:
     at: tuple[float, ...] | None = None
     code: str = ""  # the fingerprint of the arm, if it has one
 
-    @property
-    def program(self) -> Arm:
-        """The arm as the compiled programs know it: by its code, so that other code is compiled anew."""
-        return cast(Arm, CodedArm(self.arm, self.code)) if self.code else self.arm
+    def recorded_at(self, times: Iterable[float]) -> Job:
+        """The same job, recorded at other times of the dataset."""
+        return self._with_same_plan(at=tuple(map(float, times)))
+
+    def with_code(self, code: str) -> Job:
+        """The same job, whose arm is known by the fingerprint of its code."""
+        return self._with_same_plan(code=code)
+
+    def _with_same_plan(self, **changes: Any) -> Job:
+        changed = dataclasses.replace(self, **changes)
+        if "_plan" in self.__dict__:
+            changed.__dict__["_plan"] = self._plan
+        return changed
 
     @property
-    def lanes(self) -> int:
+    def program(self) -> Program:
+        """The job's program, which knows the arm by its code, so that other code is compiled anew."""
+        arm = cast(Arm, CodedArm(self.arm, self.code)) if self.code else self.arm
+        return Program(arm, is_block=self.is_block)
+
+    @property
+    def is_block(self) -> bool:
+        """Whether several runs go side by side."""
+        return self.lane_count > 0
+
+    @property
+    def lane_count(self) -> int:
         """How many runs go side by side; 0 for a single run without a lane axis."""
         return len(next(iter(self.columns.values()), ()))
+
+    def nobody_done(self) -> Array:
+        """False for the run, or for every lane."""
+        return jnp.zeros((self.lane_count,) if self.is_block else (), bool)
 
     def key(self) -> Array:
         """The root of all random numbers: one for each lane if seeds are swept, else one that all lanes share."""
         seeds = self.columns.get("seed")
         if seeds is None:
             return jr.key(self.seed, impl=PRNG)
-        return jax.vmap(lambda s: jr.key(s, impl=PRNG))(jnp.asarray(seeds, jnp.uint32))
+        return jax.vmap(lambda seed: jr.key(seed, impl=PRNG))(jnp.asarray(seeds, jnp.uint32))
 
     def canonical(self) -> Spec:
         """The spec that runs."""
@@ -87,16 +114,25 @@ class Job:
         spec = self.canonical().traced(continuous_fields(self.arm))
         return spec.replace(**floats) if floats else spec
 
+    def inputs(self) -> Inputs:
+        """What the programs compute from."""
+        return Inputs(self.traced_spec(), self.key())
+
     def plan(self) -> Plan:
-        """The plan on the host; where lanes differ, that of the first."""
+        """The plan on the host; where lanes differ, that of the first. It is built once."""
+        return self._plan
+
+    @functools.cached_property
+    def _plan(self) -> Plan:
         with exact_numbers():
-            return plan_of(self.arm, self.lane_spec(0) if self.lanes else self.canonical())
+            spec = self.lane_spec(0) if self.is_block else self.canonical()
+            return plan_of(self.arm, spec)
 
     def shape(self) -> Hashable:
         """What jobs of one compiled program have in common."""
         numbers = lane_fields(self.arm, self.spec)
         fixed = [(k, v) for k, v in self.canonical().to_json().items() if k not in numbers or v is None]
-        return (self.program, self.lanes, "seed" in self.columns, *fixed)
+        return (self.program, self.lane_count, "seed" in self.columns, *fixed)
 
     def lane_spec(self, lane: int) -> Spec:
         """The plain spec of one lane."""
@@ -112,9 +148,28 @@ class Position:
     offset: float = 0.0  # the dataset's time at which the stage began
 
 
+# Where a run goes on from: its position, and the arrays of its state as `Chunk.leaves` gives them.
+Start = tuple[Position, Sequence[np.ndarray]]
+
+
+def work_before(plan: Plan, position: Position) -> float:
+    """Steps (or time) from the beginning to a position, for the progress bar."""
+    return sum((stage_length(stage) for stage in plan.stages[: position.stage]), 0.0) + position.local
+
+
 @dataclasses.dataclass(frozen=True)
 class Chunk:
-    """What one call of the compiled program gave: records (time first, lanes last), the state, and how far it came."""
+    """What one call of the compiled program gave: records (time first, lanes last), the state, and how far it came.
+
+    - `position`: how far the run has come.
+    - `stage`: the stage that the records are of, which began at the dataset's time `began`.
+    - `unit`: how much of the dataset's time one unit of the stage's own time is.
+    - `time`, `records`, `finite`: the records, and who was finite at each.
+    - `state`, `done`: the state at its end, and who has left the stage.
+    - `work`: steps (or time) that were done.
+    - `inspected`: the expensive observables, if the stage has ended.
+    - `sound`: whether anybody's state is finite at its end.
+    """
 
     position: Position
     stage: int
@@ -123,11 +178,16 @@ class Chunk:
     finite: np.ndarray
     state: State
     done: Array
-    work: float
+    work: float = 0.0
     inspected: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
-    began: float = 0.0  # the dataset's time at which its stage began
+    began: float = 0.0
     unit: float = 1.0
-    sound: bool = True  # whether anybody's state is finite at its end
+    sound: bool = True
+
+    @property
+    def ends_stage(self) -> bool:
+        """Whether its stage ended with it."""
+        return self.position.stage > self.stage
 
     def local(self, time: Any) -> Any:
         """The dataset's time in the stage's own units."""
@@ -135,10 +195,7 @@ class Chunk:
 
     def leaves(self) -> list[np.ndarray]:
         """The arrays of the state, in order, as a checkpoint keeps them (keys as their raw words), then `done`."""
-        raw = lambda x: jr.key_data(x) if jnp.issubdtype(x.dtype, jax.dtypes.prng_key) else x
-        arrays = jax.tree.leaves(eqx.filter((self.state, self.done), eqx.is_array))
-        with exact_numbers():
-            return [np.asarray(jax.device_get(raw(x))) for x in arrays]
+        return leaves_of((self.state, self.done))
 
 
 def observed(job: Job) -> tuple[type[Observables], type[Observables] | None]:
@@ -148,9 +205,13 @@ def observed(job: Job) -> tuple[type[Observables], type[Observables] | None]:
     if shape not in classes:
         if len(classes) >= CLASSES_KEPT:
             classes.clear()
-        with exact_numbers():
-            plan = job.plan()
-            state, seen, _ = eqx.filter_eval_shape(begin_run, job.arm, False, first.traced_spec(), first.key())
-            dear = eqx.filter_eval_shape(plan.inspect, state.params) if plan.inspect else None
-        classes[shape] = type(seen), None if dear is None else type(dear)
+        classes[shape] = _observed(job.plan(), Program(job.arm), first)
     return classes[shape]
+
+
+def _observed(plan: Plan, program: Program, job: Job) -> tuple[type[Observables], type[Observables] | None]:
+    with exact_numbers():
+        state, measured, _ = eqx.filter_eval_shape(begin_run, program, job.inputs())
+        if plan.inspect is None:
+            return type(measured), None
+        return type(measured), type(eqx.filter_eval_shape(plan.inspect, state.params))

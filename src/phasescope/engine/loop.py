@@ -1,39 +1,46 @@
 """Execute a plan: the host's loop around the compiled programs.
 
-After each call of a compiled program the caller may save, show progress, or stop. Neither the calls nor the record
-times change the path: keys are folded in by absolute step, and the number of steps taken is the same however they are cut.
+After each call of a compiled program the caller may save, show progress, or stop. Neither the calls
+nor the record times change the path: keys are folded in by absolute step, and the number of steps
+taken is the same however they are cut.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Hashable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
-import jax.random as jr
 import numpy as np
 from jaxtyping import Array
 
 from ..errors import PlanError
-from ..identity.provenance import PRNG
 from ..plan.dynamics import State
 from ..plan.observables import Observables
-from ..plan.plan import never
-from .calls import check_schedule, next_budget, record_times, spans, spans_per_call
-from .job import Chunk, Job, Position
+from ..plan.plan import Stage
+from .calls import Call, Pace, check_schedule, next_call, record_times, spans_per_call, work_of
+from .checkpoint import tree_of
+from .job import Chunk, Job, Position, Start
 from .packing import known, unpack
 from .precision import exact_numbers
-from .programs import advance_stage_jit, begin_run, begin_run_jit, enter_stage, enter_stage_jit, inspect_state_jit
+from .programs import (
+    Inputs,
+    Program,
+    Seen,
+    advance_stage_jit,
+    begin_run,
+    begin_run_jit,
+    enter_stage,
+    enter_stage_jit,
+    inspect_state_jit,
+)
 
-# How much work one call should do, by program, as learned in this process. It moves no digit.
-budgets: dict[Hashable, int] = {}
+pace = Pace()  # of the programs of this process
 
 
-def execute(job: Job, start: tuple[Position, Sequence[np.ndarray]] | None = None) -> Iterator[Chunk]:
+def execute(job: Job, start: Start | None = None) -> Iterator[Chunk]:
     """Run the job from the beginning, or from a position and the leaves of its state; yields as it goes."""
     generator = _execute(job, start)
     while True:
@@ -44,86 +51,149 @@ def execute(job: Job, start: tuple[Position, Sequence[np.ndarray]] | None = None
         yield chunk
 
 
-def _execute(job: Job, start: tuple[Position, Sequence[np.ndarray]] | None) -> Iterator[Chunk]:
-    plan, lanes = job.plan(), bool(job.lanes)
+def _execute(job: Job, start: Start | None) -> Iterator[Chunk]:
     check_schedule(job.arm, job.canonical(), job.columns)
-    spec, key = job.traced_spec(), job.key()
-    nobody = jnp.zeros((job.lanes,) if lanes else (), bool)
+    inputs = job.inputs()
     if start is None:
-        state, *out = begin_run_jit(job.program, lanes, spec, key)
-        position, done = Position(), nobody
-        like, sound = jax.device_get(out)
-        yield Chunk(position, 0, np.zeros(1), _row(like), sound[None], state, done, 0.0, sound=bool(sound.any()))
+        first, like = _begin(job, inputs)
+        yield first
+        position, state, done = first.position, first.state, first.done
     else:
-        position, (state, done) = start[0], unflatten(job, *start)
-        like = eqx.filter_eval_shape(begin_run, job.program, lanes, spec, key)[1]
-    room, shape = spans_per_call(like), job.shape()
-    while position.stage < len(plan.stages):
-        index, stage = position.stage, plan.stages[position.stage]
+        position = start[0]
+        state, done = _resumed(job, inputs, start)
+        like = eqx.filter_eval_shape(begin_run, job.program, inputs)[1]
+    for index in range(position.stage, len(job.plan().stages)):
+        stage = _StageRun(job, inputs, like, index)
         if position.local == 0:
-            state, done = enter_stage_jit(job.program, index, lanes, spec, key, state), nobody
-        own = stage.lay_out()
-        times, budget = record_times(stage, own, position.offset, job.at), budgets.get((shape, index))
-        if not times.size:
-            position = dataclasses.replace(position, stage=index + 1)
-        while position.stage == index:
-            starts, stops, kept = spans(times, position.local, stage.dynamics.divisible, budget, room)
-            shows, asks = np.zeros((2, len(stops)), bool)
-            shows[kept] = True
-            if stage.until is not never:
-                asks = np.isin(stops, own)
-            clock = time.perf_counter()
-            state, done, out = advance_stage_jit(
-                job.program, index, lanes, spec, key, state, done, starts, stops, shows, asks
-            )
-            seen, dones, finite = jax.device_get(out)
-            work = (stops - starts).sum() if stage.dynamics.divisible else (stops > starts).sum()
-            budget = budgets[shape, index] = next_budget(budget, int(work), time.perf_counter() - clock)
-            # `until` may have ended the stage for everybody: what follows in this call is padding.
-            over = np.flatnonzero(dones.reshape(len(dones), -1).all(axis=1))
-            last = over[0] if over.size else np.flatnonzero(stops > starts)[-1]
-            kept = sorted({k for k in kept if k <= last} | ({int(last)} if over.size else set()))
-            local, offset, unit = float(stops[last]), position.offset, float(stage.unit)
-            ended = bool(over.size) or local >= times[-1]
-            if ended:
-                position = Position(index + 1, 0.0, offset + unit * local)
-            else:
-                position = Position(index, local, offset)
-            dear = {}
-            if ended and plan.inspect:
-                dear = _row(jax.device_get(inspect_state_jit(job.program, lanes, spec, key, state)))
-            records = unpack(like, {kind: x[kept] for kind, x in seen.items()}, lanes)
-            yield Chunk(
-                position, index, offset + unit * stops[kept], records, finite[kept], state, done, local - starts[0],
-                dear, offset, unit, bool(finite[last].any()),
-            )  # fmt: skip
+            state = enter_stage_jit(stage.program, inputs, state)
+            done = job.nobody_done()
+        for chunk in stage.chunks(position, state, done):
+            yield chunk
+            position, state, done = chunk.position, chunk.state, chunk.done
+        position = dataclasses.replace(position, stage=index + 1)
 
 
-def unflatten(job: Job, position: Position, leaves: Sequence[np.ndarray]) -> tuple[State, Array]:
+def _begin(job: Job, inputs: Inputs) -> tuple[Chunk, Observables]:
+    """The record of the start, and what was measured, whose shapes are those of every record."""
+    state, *out = begin_run_jit(job.program, inputs)
+    measured, finite = jax.device_get(out)
+    chunk = Chunk(
+        position=Position(),
+        stage=0,
+        time=np.zeros(1),
+        records=_row(measured),
+        finite=finite[None],
+        state=state,
+        done=job.nobody_done(),
+        sound=bool(finite.any()),
+    )
+    return chunk, measured
+
+
+def _resumed(job: Job, inputs: Inputs, start: Start) -> tuple[State, Array]:
     """State and `done` of a checkpoint; their shape follows from the plan."""
-    lanes, entered = bool(job.lanes), position.stage + (position.local > 0)
+    position, leaves = start
+    entered = position.stage + (position.local > 0)
 
-    def template(spec, key):
-        state = begin_run(job.arm, lanes, spec, key)[0]
+    def template(inputs: Inputs) -> tuple[State, Array]:
+        program = Program(job.arm, job.is_block)
+        state = begin_run(program, inputs)[0]
         for index in range(entered):
-            state = enter_stage(job.arm, index, lanes, spec, key, state)
-        return state, jnp.zeros((job.lanes,) if lanes else (), bool)
+            state = enter_stage(program.at_stage(index), inputs, state)
+        return state, job.nobody_done()
 
-    shapes = eqx.filter_eval_shape(template, job.traced_spec(), job.key())
-    wanted, tree = jax.tree.flatten(eqx.filter(shapes, _is_shape))
-    if len(wanted) != len(leaves):
-        raise PlanError(f"{job.arm.__name__}: the checkpoint holds {len(leaves)} arrays, the plan has {len(wanted)}.")
-    arrays = [
-        jr.wrap_key_data(jnp.asarray(x), impl=PRNG)
-        if jnp.issubdtype(w.dtype, jax.dtypes.prng_key)
-        else jnp.asarray(x, w.dtype)
-        for x, w in zip(leaves, wanted, strict=True)
-    ]
-    return eqx.combine(jax.tree.unflatten(tree, arrays), eqx.filter(shapes, _is_shape, inverse=True))
+    try:
+        return tree_of(eqx.filter_eval_shape(template, inputs), leaves)
+    except ValueError as problem:
+        raise PlanError(f"{job.arm.__name__}: {problem}.") from None
 
 
-def _is_shape(x: Any) -> bool:
-    return isinstance(x, jax.ShapeDtypeStruct)
+@dataclasses.dataclass(frozen=True)
+class _StageRun:
+    """One stage of a job: calls of its compiled program until it ends. `like` has the shapes of what is measured."""
+
+    job: Job
+    inputs: Inputs
+    like: Observables
+    index: int
+
+    @property
+    def program(self) -> Program:
+        return self.job.program.at_stage(self.index)
+
+    @property
+    def stage(self) -> Stage:
+        return self.job.plan().stages[self.index]
+
+    def chunks(self, position: Position, state: State, done: Array) -> Iterator[Chunk]:
+        """What each call gives, from a position in the stage to the end of the stage."""
+        times = record_times(self.stage, self.stage.lay_out(), position.offset, self.job.at)
+        room = spans_per_call(self.like)
+        name = (self.job.shape(), self.index)
+        budget = pace.budget(name)
+        while times.size and position.stage == self.index:
+            call = next_call(self.stage, times, position.local, budget, room)
+            clock = time.perf_counter()
+            state, done, out = advance_stage_jit(self.program, self.inputs, state, done, call)
+            seen = jax.device_get(out)
+            seconds = time.perf_counter() - clock
+            work = work_of(call, self.stage.dynamics.divisible)
+            budget = pace.learn(name, budget, work, seconds)
+            chunk = self.chunk(before=position, end=float(times[-1]), call=call, seen=seen, state=state, done=done)
+            yield chunk
+            position = chunk.position
+
+    def chunk(self, before: Position, end: float, call: Call, seen: Seen, state: State, done: Array) -> Chunk:
+        """What one call gave, that began at the position `before` of a stage whose last time is `end`."""
+        last, everybody_done = _last_span(call, seen)
+        rows = _record_rows(call, last, everybody_done)
+        local = float(call.stops[last])
+        unit = float(self.stage.unit)
+        position = Position(before.stage, local, before.offset)
+        inspected = {}
+        if everybody_done or local >= end:
+            position = Position(before.stage + 1, 0.0, before.offset + unit * local)
+            inspected = self.inspect(state)
+        packed = {kind: np.asarray(x)[rows] for kind, x in seen.measured.items()}
+        return Chunk(
+            position=position,
+            stage=before.stage,
+            time=before.offset + unit * np.asarray(call.stops)[rows],
+            records=unpack(self.like, packed, self.program.is_block),
+            finite=np.asarray(seen.finite)[rows],
+            state=state,
+            done=done,
+            work=float(local - call.starts[0]),
+            inspected=inspected,
+            began=before.offset,
+            unit=unit,
+            sound=bool(seen.finite[last].any()),
+        )
+
+    def inspect(self, state: State) -> dict[str, np.ndarray]:
+        """The expensive observables at the end of the stage, if the plan has any."""
+        if self.job.plan().inspect is None:
+            return {}
+        return _row(jax.device_get(inspect_state_jit(self.job.program, self.inputs, state)))
+
+
+def _last_span(call: Call, seen: Seen) -> tuple[int, bool]:
+    """The last span that counts, and whether everybody was done after it.
+
+    `until` may have ended the stage for everybody: what follows in the call is padding.
+    """
+    all_done = seen.done.reshape(len(seen.done), -1).all(axis=1)
+    if all_done.any():
+        return int(all_done.argmax()), True
+    return int(np.flatnonzero(call.stops > call.starts)[-1]), False
+
+
+def _record_rows(call: Call, last: int, everybody_done: bool) -> Sequence[int]:
+    """The spans up to the last that end at a record time; and the last itself, if everybody was done."""
+    rows = {int(row) for row in np.flatnonzero(call.is_record) if row <= last}
+    if everybody_done:
+        rows.add(last)
+    return sorted(rows)
 
 
 def _row(seen: Observables) -> dict[str, np.ndarray]:

@@ -1,12 +1,14 @@
-"""The three compiled programs of a run: begin, enter a stage, advance through record times.
+"""The compiled programs of a run: begin, enter a stage, advance through record times, inspect.
 
-They are module-level and take the arm as a static argument, so that runs of one shape share one compilation. The same
-programs serve one run and a block of lanes: a lane is the last axis of every array of the state. Record times are an
-array of fixed length, padded by empty spans, so that no schedule compiles anew.
+They are module-level and take the arm as a static argument, so that runs of one shape share one
+compilation. The same programs serve one run and a block of runs side by side: a lane is the last
+axis of every array of the state. Record times are an array of fixed length, padded by empty spans,
+so that no schedule compiles anew.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -14,118 +16,200 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.random as jr
-import numpy as np
-from jaxtyping import Array, Bool, Num, PyTree
+from jaxtyping import Array, Bool, Key, PyTree
 
 from ..plan.dynamics import State, is_finite
-from ..plan.plan import Arm, never
+from ..plan.observables import Observables
+from ..plan.plan import Arm, Stage, never
 from ..spec import Spec
-from .packing import pack
+from .calls import Call
+from .packing import Packed, pack
 
-SPANS = 64  # record times handed to the compiled program at once
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """Which program it is: that of an arm, for one run or for a block of them, at one of its stages.
+
+    It is a static argument: programs that are equal are compiled once.
+    """
+
+    arm: Arm
+    is_block: bool = False
+    stage: int = 0
+
+    def at_stage(self, index: int) -> Program:
+        """The program of the same arm at another stage."""
+        return dataclasses.replace(self, stage=index)
+
+    def stage_of(self, spec: Spec) -> Stage:
+        """The stage as the arm plans it for these numbers."""
+        return self.arm(spec).stages[self.stage]
+
+    def enter_key(self, key: Key[Array, ""]) -> Key[Array, ""]:
+        """The key for entering the stage, from the key of the run."""
+        return jr.split(jr.fold_in(key, self.stage + 1))[0]
+
+    def step_key(self, key: Key[Array, ""]) -> Key[Array, ""]:
+        """The key for the steps of the stage, from the key of the run."""
+        return jr.split(jr.fold_in(key, self.stage + 1))[1]
 
 
-def begin_run(arm: Arm, lanes: bool, spec: Spec, key: Array) -> tuple[State, PyTree, Bool[Array, "..."]]:
-    """The initial state, what is seen of it, and whether it is finite."""
+class Inputs(eqx.Module):
+    """What a run is computed from: its numbers, and the root of all its random numbers.
 
-    def begin(spec, key):
-        params = arm(spec).init(jr.fold_in(key, 0))
-        return params if isinstance(params, State) else State(params)
+    In a block, numbers that differ from lane to lane are arrays; the key is one for each lane, or
+    one that all of them share.
+    """
+
+    spec: Spec
+    key: Key[Array, "..."]
+
+
+class Seen(eqx.Module):
+    """What a call gives for each of its spans; numbers that are measured are packed."""
+
+    measured: Packed
+    done: Bool[Array, "..."]
+    finite: Bool[Array, "..."]
+
+
+def begin_run(program: Program, inputs: Inputs) -> tuple[State, Observables, Bool[Array, "..."]]:
+    """The initial state, what is measured of it, and whether it is finite."""
+
+    def begin(spec: Spec, key: Array) -> State:
+        params = program.arm(spec).init(jr.fold_in(key, 0))
+        if isinstance(params, State):
+            return params
+        return State(params)
 
     # The barrier keeps the compiler from working out the observables of a constant start by itself, slowly.
-    arrays, rest = eqx.partition(_each(begin, lanes, spec, key), eqx.is_inexact_array)
+    arrays, rest = eqx.partition(_each(begin, program, inputs), eqx.is_inexact_array)
     state = eqx.combine(jax.lax.optimization_barrier(arrays), rest)
-    return state, _measure(arm, lanes, spec, key, state), is_finite(state.params, lanes)
+    return state, _measure(program, inputs, state), is_finite(state.params, program.is_block)
 
 
-def enter_stage(arm: Arm, index: int, lanes: bool, spec: Spec, key: Array, state: State) -> State:
+def enter_stage(program: Program, inputs: Inputs, state: State) -> State:
     """The state at the start of a stage: `enter`, then what the dynamics carries."""
 
-    def enter(spec, key, state):
-        stage = arm(spec).stages[index]
-        state = stage.enter(jr.split(jr.fold_in(key, index + 1))[0], state)
-        return State(state.params, state.memory, stage.dynamics.init(state.params))
+    def enter(spec: Spec, key: Array, state: State) -> State:
+        stage = program.stage_of(spec)
+        entered = stage.enter(program.enter_key(key), state)
+        return State(entered.params, entered.memory, stage.dynamics.init(entered.params))
 
-    return _each(enter, lanes, spec, key, state)
+    return _each(enter, program, inputs, state)
 
 
 def advance_stage(
-    arm: Arm,
-    index: int,
-    lanes: bool,
-    spec: Spec,
-    key: Array,
-    state: State,
-    done: Bool[Array, "..."],
-    starts: Num[Array | np.ndarray, " span"],
-    stops: Num[Array | np.ndarray, " span"],
-    shows: Bool[Array | np.ndarray, " span"],
-    asks: Bool[Array | np.ndarray, " span"],
-) -> tuple[State, Bool[Array, "..."], tuple[PyTree, Bool[Array, " span ..."], Bool[Array, " span ..."]]]:
-    """Advance over each span in turn; what is seen (packed), who is done and who is finite after each.
+    program: Program, inputs: Inputs, state: State, done: Bool[Array, "..."], call: Call
+) -> tuple[State, Bool[Array, "..."], Seen]:
+    """Advance over each span in turn; what is measured, who is done and who is finite after each.
 
-    Only spans that end at a record time show what is seen, since a look may cost more than the span. `until` is asked
-    only where `asks` says so, or the end of a stage would depend on how the work was cut.
+    Only spans that end at a record time are measured, since that may cost more than the span. `until`
+    is asked only where the call says so, or the end of a stage would depend on how the work was cut.
     """
-    stage = arm(spec).stages[index]
-    whole_block = lanes and stage.dynamics.lanes_last and not key.ndim  # with a key each, lanes are mapped one by one
-    step_key = lambda key: jr.split(jr.fold_in(key, index + 1))[1]
-
-    def move(state, t0, t1):
-        if whole_block:
-            return stage.dynamics.advance(state, t0, t1, step_key(key))
-        one = lambda spec, key, s: arm(spec).stages[index].dynamics.advance(s, t0, t1, step_key(key))
-        return _each(one, lanes, spec, key, state)
-
-    def look(state, done, ask):
-        seen = _measure(arm, lanes, spec, key, state)
-        if stage.until is not never:
-            until = lambda spec, key, seen: jnp.asarray(arm(spec).stages[index].until(seen))
-            done = done | (ask & _each(until, lanes, spec, key, seen))
-        return pack(seen, lanes), done
-
+    stage = program.stage_of(inputs.spec)
+    has_until = stage.until is not never
+    # With a key for each, lanes are mapped one by one.
+    whole_block = program.is_block and stage.dynamics.advances_blocks() and not inputs.key.ndim
     dynamic, static = eqx.partition(state, eqx.is_array)
-    blank = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(look, state, done, asks[0])[0])
+    spans = jax.tree.map(jnp.asarray, call)
+    count = (spans.stops > spans.starts).sum()
 
-    def work(dynamic, done, t0, t1, show, ask):
+    def move(state: State, t0: Array, t1: Array) -> State:
+        if whole_block:
+            return stage.dynamics.advance(state, t0, t1, program.step_key(inputs.key))
+        return _advance(program, inputs, state, t0, t1)
+
+    def look(state: State, done: Array, asks: Array) -> tuple[Packed, Array]:
+        measured = _measure(program, inputs, state)
+        if has_until:
+            done = done | (asks & _until(program, inputs, measured))
+        return pack(measured, program.is_block), done
+
+    unmeasured = jax.tree.map(
+        lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(look, state, done, call.asks_until[0])[0]
+    )
+
+    def one_span(dynamic: State, done: Array, span: Call) -> tuple[State, Seen]:
         old = eqx.combine(dynamic, static)
-        new = move(old, t0, t1)
-        if stage.until is not never:  # whoever is done stays where it stopped
+        new = move(old, jnp.asarray(span.starts), jnp.asarray(span.stops))
+        if has_until:  # whoever is done stays where it stopped
             new = jax.tree.map(lambda a, b: jnp.where(done, a, b) if eqx.is_array(b) else b, old, new)
         moved = eqx.filter(new, eqx.is_array)
-        seen, done = jax.lax.cond(
-            show,
-            lambda dynamic, done: look(eqx.combine(dynamic, static), done, ask),
-            lambda dynamic, done: (blank, done),
+        measured, done = jax.lax.cond(
+            span.is_record,
+            lambda dynamic, done: look(eqx.combine(dynamic, static), done, jnp.asarray(span.asks_until)),
+            lambda dynamic, done: (unmeasured, done),
             moved,
             done,
         )
-        return moved, (seen, done, is_finite(new.params, lanes))
+        return moved, Seen(measured, done, is_finite(new.params, program.is_block))
 
-    # Empty spans come last: they are not visited, nor is any after the end of everybody.
-    active = lambda carry: (carry[0] < count) & ~carry[2].all()
+    def is_active(carry: tuple[Array, State, Array, Seen]) -> Array:
+        """Empty spans come last: they are not visited, nor is any after the end of everybody."""
+        index, _, done, _ = carry
+        return (index < count) & ~done.all()
 
-    def tick(carry):
-        i, dynamic, done, rows = carry
-        dynamic, row = work(dynamic, done, *(x[i] for x in spans))
-        rows = jax.tree.map(lambda rows, x: rows.at[i].set(x), rows, row)
-        return i + 1, dynamic, row[1], rows
+    def visit(carry: tuple[Array, State, Array, Seen]) -> tuple[Array, State, Array, Seen]:
+        index, dynamic, done, rows = carry
+        span = jax.tree.map(lambda x: x[index], spans)
+        dynamic, row = one_span(dynamic, done, span)
+        rows = jax.tree.map(lambda rows, x: rows.at[index].set(x), rows, row)
+        return index + 1, dynamic, row.done, rows
 
-    spans = tuple(map(jnp.asarray, (starts, stops, shows, asks)))
-    count = (spans[1] > spans[0]).sum()
-    rows = jax.tree.map(lambda x: jnp.zeros((len(starts), *x.shape), x.dtype), (blank, done, done))
-    _, dynamic, done, out = jax.lax.while_loop(active, tick, (jnp.zeros_like(count), dynamic, done, rows))
-    return eqx.combine(dynamic, static), done, out
+    empty = jax.tree.map(lambda x: jnp.zeros((len(call.starts), *x.shape), x.dtype), Seen(unmeasured, done, done))
+    first = (jnp.zeros_like(count), dynamic, done, empty)
+    _, dynamic, done, seen = jax.lax.while_loop(is_active, visit, first)
+    return eqx.combine(dynamic, static), done, seen
 
 
-def inspect_state(arm: Arm, lanes: bool, spec: Spec, key: Array, state: State) -> PyTree:
-    """The dear observables, at the end of a stage."""
+def inspect_state(program: Program, inputs: Inputs, state: State) -> Observables | None:
+    """The expensive observables, at the end of a stage."""
 
-    def look(spec, key, state):
-        inspect = arm(spec).inspect
-        return inspect(state.params) if inspect else None
+    def inspect(spec: Spec, key: Array, state: State) -> Observables | None:
+        plan = program.arm(spec)
+        if plan.inspect is None:
+            return None
+        return plan.inspect(state.params)
 
-    return _each(look, lanes, spec, key, state)
+    return _each(inspect, program, inputs, state)
+
+
+def _measure(program: Program, inputs: Inputs, state: State) -> Observables:
+    def measure(spec: Spec, key: Array, state: State) -> Observables:
+        return program.arm(spec).measure(state.params)
+
+    return _each(measure, program, inputs, state)
+
+
+def _until(program: Program, inputs: Inputs, measured: Observables) -> Bool[Array, "..."]:
+    def until(spec: Spec, key: Array, measured: Observables) -> Array:
+        return jnp.asarray(program.stage_of(spec).until(measured))
+
+    return _each(until, program, inputs, measured)
+
+
+def _advance(program: Program, inputs: Inputs, state: State, t0: Array, t1: Array) -> State:
+    def advance(spec: Spec, key: Array, state: State) -> State:
+        return program.stage_of(spec).dynamics.advance(state, t0, t1, program.step_key(key))
+
+    return _each(advance, program, inputs, state)
+
+
+def _each(one: Callable[..., Any], program: Program, inputs: Inputs, *trees: PyTree) -> Any:
+    """`one(spec, key, *trees)` for the run, or for every lane: swept numbers and the state have lanes last.
+
+    A key that all lanes share stays unmapped, so that they share their random numbers too.
+    """
+    spec, key = inputs.spec, inputs.key
+    if not program.is_block:
+        return one(spec, key, *trees)
+    swept = jax.tree.map(lambda x: 0 if eqx.is_array(x) and x.ndim else None, spec)
+    axes = (swept, 0 if key.ndim else None, *(eqx.if_array(-1) for _ in trees))
+    columns = (*jax.tree.leaves(eqx.filter(spec, eqx.is_array)), key)
+    size = next((x.shape[0] for x in columns if x.ndim), None)
+    mapped = eqx.filter_vmap(one, in_axes=axes, out_axes=eqx.if_array(-1), axis_size=size)
+    return mapped(spec, key, *trees)
 
 
 # What runs once is compiled quickly; what runs a million times may use the whole width of a CPU's vector units.
@@ -136,20 +220,3 @@ begin_run_jit = eqx.filter_jit(begin_run, **ONCE)
 enter_stage_jit = eqx.filter_jit(enter_stage, **ONCE)
 advance_stage_jit = eqx.filter_jit(advance_stage, **OFTEN)
 inspect_state_jit = eqx.filter_jit(inspect_state)
-
-
-def _measure(arm: Arm, lanes: bool, spec: Spec, key: Array, state: State) -> PyTree:
-    return _each(lambda spec, key, state: arm(spec).measure(state.params), lanes, spec, key, state)
-
-
-def _each(one: Callable[..., Any], lanes: bool, spec: Spec, key: Array, *trees: PyTree) -> Any:
-    """`one(spec, key, *trees)` for the run, or for every lane: swept numbers and the state have lanes last.
-
-    A key that all lanes share stays unmapped, so that they share their random numbers too.
-    """
-    if not lanes:
-        return one(spec, key, *trees)
-    swept = jax.tree.map(lambda x: 0 if eqx.is_array(x) and x.ndim else None, spec)
-    axes = (swept, 0 if key.ndim else None, *(eqx.if_array(-1) for _ in trees))
-    size = next((x.shape[0] for x in (*jax.tree.leaves(eqx.filter(spec, eqx.is_array)), key) if x.ndim), None)
-    return eqx.filter_vmap(one, in_axes=axes, out_axes=eqx.if_array(-1), axis_size=size)(spec, key, *trees)

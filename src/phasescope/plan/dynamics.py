@@ -1,4 +1,4 @@
-"""Dynamics: given the state at t0, what is it at t1? Three of the four kinds; `flow` lives in odes.py."""
+"""Dynamics: given the state at t0, what is it at t1? Three of the four kinds; `flow` has a module of its own."""
 
 from __future__ import annotations
 
@@ -26,12 +26,18 @@ class Dynamics(eqx.Module):
     """A kind of motion. A user may write a further one: `init`, `advance`, and whether time may be cut anywhere.
 
     `divisible` dynamics count whole steps, and advancing t0 -> t1 -> t2 is bit for bit t0 -> t2; the engine may
-    then stop between two record times. `lanes_last` says that `advance` is written elementwise over trailing axes:
-    a block of runs is handed over whole, with the runs on the last axis, instead of being mapped run by run.
+    then stop between two record times.
     """
 
     divisible: ClassVar[bool] = True
-    lanes_last = False  # not annotated: a subclass may have a field of this name
+
+    def advances_blocks(self) -> bool:
+        """Whether `advance` is written elementwise over trailing axes.
+
+        A block of runs is then handed over whole, with the runs on the last axis of every array,
+        instead of being mapped run by run.
+        """
+        return False
 
     def init(self, params: PyTree) -> PyTree:
         """What the dynamics carries at the start of a stage."""
@@ -82,13 +88,22 @@ class descent(Dynamics):
 
 
 class iterate(Dynamics):
-    """A map applied once a step: `params <- step(params, t, key)`. Hand-written gradients and reductions live here."""
+    """A map applied once a step: `params <- step(params, t, key)`. Hand-written gradients and reductions live here.
+
+    With `lanes_last` the step is written elementwise over trailing axes, and is given a whole block
+    of runs at once, with the runs on the last axis.
+    """
 
     step: Callable[[Any, Array, Array], Any]
     lanes_last: bool = False
 
+    def advances_blocks(self) -> bool:
+        return self.lanes_last
+
     def advance(self, state: State, t0: Array, t1: Array, key: Array) -> State:
-        step = lambda t, params: self.step(params, t, jr.fold_in(key, t))
+        def step(t: Array, params: PyTree) -> PyTree:
+            return self.step(params, t, jr.fold_in(key, t))
+
         return State(jax.lax.fori_loop(t0, t1, step, state.params), state.memory, state.carry)
 
 
@@ -104,7 +119,9 @@ class formula(Dynamics):
 
 def put(params: PyTree, where: Callable[[PyTree], PyTree], part: PyTree) -> PyTree:
     """`params` with `where(params)` replaced by `part`."""
-    return part if where is everything else eqx.tree_at(where, params, part)
+    if where is everything:
+        return part
+    return eqx.tree_at(where, params, part)
 
 
 def is_finite(tree: PyTree, lanes: bool = False) -> Array:
@@ -112,5 +129,8 @@ def is_finite(tree: PyTree, lanes: bool = False) -> Array:
     leaves = [x for x in jax.tree.leaves(tree) if eqx.is_inexact_array(x)]
     if not leaves:
         return jnp.array(True)
-    checks = [jnp.isfinite(x).all(axis=tuple(range(x.ndim - 1)) if lanes else None) for x in leaves]
+    if lanes:
+        checks = [jnp.isfinite(x).all(axis=tuple(range(x.ndim - 1))) for x in leaves]
+    else:
+        checks = [jnp.isfinite(x).all() for x in leaves]
     return jnp.stack(checks).all(axis=0)

@@ -15,6 +15,7 @@ from jaxtyping import Array, Bool, PyTree
 from ..errors import PlanError, SpecError, nearest
 from ..spec import Spec, float_fields
 from .dynamics import Dynamics, State
+from .numbers import Number
 from .observables import Observables
 from .times import Schedule
 
@@ -42,7 +43,7 @@ class Stage:
     times: Schedule | np.ndarray
     enter: Callable[[Array, State], State] = keep
     until: Callable[[Any], Bool[Array, ""]] = never
-    unit: Any = 1
+    unit: Number = 1
 
     def lay_out(self) -> np.ndarray:
         """The record times on the host, checked."""
@@ -64,7 +65,7 @@ def as_measured(ds: xr.Dataset) -> xr.Dataset:
 class Plan:
     """A whole procedure.
 
-    `measure` is recorded at every record time; `inspect`, which may be dear, at the end of every stage only.
+    `measure` is recorded at every record time; `inspect`, which may be expensive, at the end of every stage only.
     `derive` adds on the host what follows from the records; it may meet a leading dim `lane`.
     """
 

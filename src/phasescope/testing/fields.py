@@ -21,9 +21,10 @@ import numpy as np
 import xarray as xr
 
 from ..claims.requests import Recorded, Request, Runs, Sized, Sweeps
+from ..engine.calls import Call
 from ..engine.packing import known
 from ..engine.precision import exact_numbers
-from ..engine.programs import advance_stage, begin_run, enter_stage, inspect_state
+from ..engine.programs import Inputs, Program, advance_stage, begin_run, enter_stage, inspect_state
 from ..errors import PhasescopeError
 from ..identity.provenance import PRNG
 from ..plan.observables import Observables, to_dataset
@@ -176,16 +177,18 @@ def _trace_programs(arm: Arm, spec: Spec, plan: Plan, seen: set[str]) -> list[Ob
 
     def programs(arrays: dict[str, Any], key: Any) -> Any:
         inside = recording(traced.replace(**arrays), seen)
-        state, measured, _ = begin_run(arm, False, inside, key)
+        inputs = Inputs(inside, key)
+        state, measured, _ = begin_run(Program(arm), inputs)
         inspected = []
         for index, stage in enumerate(plan.stages):
-            state = enter_stage(arm, index, False, inside, key, state)
-            span = jnp.zeros(1, int if stage.dynamics.divisible else float)
-            show = jnp.ones(1, bool)
-            done = jnp.zeros((), bool)
-            state, _, _ = advance_stage(arm, index, False, inside, key, state, done, span, span + 1, show, show)
+            program = Program(arm, stage=index)
+            state = enter_stage(program, inputs, state)
+            start = jnp.zeros(1, int if stage.dynamics.divisible else float)
+            yes = jnp.ones(1, bool)
+            call = Call(starts=start, stops=start + 1, is_record=yes, asks_until=yes)
+            state, _, _ = advance_stage(program, inputs, state, jnp.zeros((), bool), call)
             if plan.inspect:
-                inspected.append(inspect_state(arm, False, inside, key, state))
+                inspected.append(inspect_state(program, inputs, state))
         return [measured, *inspected[-1:]]
 
     return eqx.filter_eval_shape(programs, arrays, jr.key(0, impl=PRNG))

@@ -10,14 +10,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..engine.calls import total_work
-from ..engine.job import Chunk, Job, Position
+from ..engine.job import Chunk, Job, Position, work_before
 from ..engine.loop import execute
 from ..errors import StoreError
 from ..identity.provenance import decisive, provenance
-from ..plan.plan import Plan
-from ..records.dataset import Part, join, part_of
 from ..records.divergence import first_bad
 from ..records.names import check_run
+from ..records.records import Divergence, Records, join, part_of
 from ..store import Draft, Resumed
 from ..study import Study
 from .context import Context, Stopped
@@ -32,7 +31,7 @@ class Unsaved:
     """
 
     last: Chunk | None = None
-    records: tuple[Part, ...] = ()
+    records: tuple[Records, ...] = ()
 
     def and_then(self, chunk: Chunk) -> Unsaved:
         return Unsaved(chunk, (*self.records, part_of(chunk)))
@@ -43,7 +42,7 @@ class Checkpoints:
 
     def __init__(self, draft: Draft | None, resumed: Resumed | None) -> None:
         self.draft = draft
-        self.saved: list[Part] = list(resumed.parts) if resumed else []
+        self.saved = _saved_records(draft, resumed)
         self.saved_at = time.monotonic()
         self.unsaved = Unsaved()
 
@@ -57,11 +56,11 @@ class Checkpoints:
         self.unsaved = Unsaved()
         if self.draft and unsaved.last is not None:
             position = dataclasses.asdict(unsaved.last.position) | {"provenance": decisive(provenance())}
-            self.draft.save(position, unsaved.last.leaves(), join(list(unsaved.records)))
+            self.draft.save(position, unsaved.last.leaves(), join(unsaved.records).to_arrays())
         self.saved.extend(unsaved.records)
         self.saved_at = time.monotonic()
 
-    def records(self) -> Part:
+    def records(self) -> Records:
         """All records so far."""
         return join([*self.saved, *self.unsaved.records])
 
@@ -70,7 +69,7 @@ class Checkpoints:
 class Executed:
     """The records of a job that was carried out; `checkpoints.save()` keeps its end as one more checkpoint."""
 
-    records: Part
+    records: Records
     checkpoints: Checkpoints
 
 
@@ -83,16 +82,16 @@ def execute_with_checkpoints(
     start = _start(draft, resumed)
     checkpoints = Checkpoints(draft, resumed)
     last_sound: Chunk | None = None
-    diverged: Part = {}
+    diverged: Divergence | None = None
     meter = context.meter(label or f"{study.name}.{job.arm.__name__}", total_work(plan))
     with meter as tick, _saving_on_interrupt(checkpoints):
         if start is not None:
-            tick(_work_before(plan, start[0]))
+            tick(work_before(plan, start[0]))
         for chunk in execute(job, start):
             checkpoints.add(chunk)
             tick(chunk.work)
             if not _anyone_left(chunk):
-                if not job.lanes:
+                if not job.is_block:
                     diverged = first_bad(job, start, last_sound, chunk)
                 break
             if chunk.sound:
@@ -101,7 +100,8 @@ def execute_with_checkpoints(
                 raise Stopped
             if time.monotonic() - checkpoints.saved_at > context.save_every:
                 checkpoints.save()
-    return Executed(checkpoints.records() | diverged, checkpoints)
+    records = dataclasses.replace(checkpoints.records(), diverged=diverged)
+    return Executed(records, checkpoints)
 
 
 def _start(draft: Draft | None, resumed: Resumed | None) -> tuple[Position, list[np.ndarray]] | None:
@@ -123,14 +123,16 @@ def _position(draft: Draft, resumed: Resumed) -> Position:
         ) from None
 
 
-def _work_before(plan: Plan, position: Position) -> float:
-    """What was done before this position, in the units of `total_work`."""
-    done = position.local
-    for stage in plan.stages[: position.stage]:
-        times = stage.lay_out()
-        if times.size:
-            done += times[-1]
-    return float(done)
+def _saved_records(draft: Draft | None, resumed: Resumed | None) -> list[Records]:
+    """What an unfinished run has recorded so far."""
+    if draft is None or resumed is None:
+        return []
+    try:
+        return [Records.from_arrays(part) for part in resumed.parts]
+    except (KeyError, ValueError):
+        raise StoreError(
+            f"{draft.folder} holds records that this version does not understand. Remove the folder to begin anew."
+        ) from None
 
 
 def _anyone_left(chunk: Chunk) -> bool:

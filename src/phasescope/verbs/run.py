@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import time
 from collections.abc import Iterable
@@ -13,7 +12,7 @@ import xarray as xr
 
 from ..engine.calls import total_work
 from ..engine.job import Job
-from ..errors import PlanError
+from ..errors import DeriveFailed
 from ..identity import Unidentified
 from ..identity.provenance import decisive, differences, provenance
 from ..plan.plan import Arm, fields_read
@@ -119,12 +118,12 @@ def find_or_run(
     except Unidentified:
         identity = None
     else:
-        job = dataclasses.replace(job, code=identity.source)
+        job = job.with_code(identity.source)
     if identity is None or context.store is None:
         result = _run_unstored(study, job, context, identity, width, label)
     else:
         result = _run_stored(study, job, context, context.store, identity, label, throw)
-    if throw and not job.lanes:
+    if throw and not job.is_block:
         _raise_if_unsound(study, job, result.dataset)
     return result
 
@@ -167,14 +166,13 @@ def _raise_if_unsound(study: Study, job: Job, ds: xr.Dataset) -> None:
         raise underived(study, job, ds)
 
 
-def underived(study: Study, job: Job, ds: xr.Dataset) -> PlanError:
+def underived(study: Study, job: Job, ds: xr.Dataset) -> DeriveFailed:
     """The error of a run that is sound but for what its plan derives, with what was recorded as its `dataset`."""
-    error = PlanError(
+    message = (
         f"{study.name}.{job.arm.__name__}: the run went to its end, but the plan's `derive` raised {ds.attrs[WHY]}; "
         "what it recorded is the error's `dataset`. Repair `derive`."
     )
-    error.dataset = ds  # type: ignore[attr-defined]
-    return error
+    return DeriveFailed(message, ds)
 
 
 def _warn_if_made_elsewhere(entry: Entry, context: Context) -> None:
@@ -195,7 +193,7 @@ def _execute_into(study: Study, job: Job, context: Context, draft: Draft, label:
     begun = _begun_elsewhere(study, job, context, resumed)
     done = execute_with_checkpoints(study, job, context, draft, resumed, label)
     ds = assemble(study.name, job, done.records, draft.identity.width)
-    if throw and not job.lanes and is_underived(ds) and ds.attrs["status"] != "diverged":
+    if throw and not job.is_block and is_underived(ds) and ds.attrs["status"] != "diverged":
         # Not a finished run: the next call begins where this one ended, and derives again.
         done.checkpoints.save()
         raise underived(study, job, ds)

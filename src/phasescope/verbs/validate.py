@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -42,7 +41,7 @@ def requested_job(
             f"{study.name}.{job.arm.__name__} runs from 0 to {end:g}; it cannot be recorded at "
             f"{times[:1] + times[-1:]}."
         )
-    return dataclasses.replace(job, at=times)
+    return job.recorded_at(times)
 
 
 def check_read(study: Study, arm: Arm, given: Iterable[str]) -> None:

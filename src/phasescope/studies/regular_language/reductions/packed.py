@@ -37,7 +37,9 @@ class descent(ps.Dynamics):
     lam: ArrayLike
     k: ArrayLike
     alpha: ArrayLike | None = None
-    lanes_last = True
+
+    def advances_blocks(self) -> bool:
+        return True
 
     def advance(self, state: ps.State, t0: Array, t1: Array, key: Array) -> ps.State:
         dense: symmetry.State = state.params
