@@ -36,6 +36,7 @@ from .claims.requests import sized as sized
 from .claims.requests import sweeps as sweeps
 from .claims.requests import tables as tables
 from .engine.precision import exact_numbers as exact_numbers
+from .errors import DeriveFailed as DeriveFailed
 from .errors import MissingExtra as MissingExtra
 from .errors import PhasescopeError as PhasescopeError
 from .errors import PlanError as PlanError
