@@ -23,19 +23,43 @@ if TYPE_CHECKING:
 
 
 class PhasescopeError(Exception):
-    """The root: catch this to catch whatever phasescope raises on purpose."""
+    """The root: catch this to catch whatever phasescope raises on purpose.
+
+    >>> issubclass(ps.SpecError, ps.PhasescopeError)
+    True
+    """
 
 
 class SpecError(PhasescopeError, ValueError):
-    """A field that does not exist, or a value it cannot take."""
+    """A field that does not exist, or a value it cannot take.
+
+    >>> class Spec(ps.Spec):
+    ...     eta: float = 0.1
+    >>> Spec().replace(etta=0.2)
+    Traceback (most recent call last):
+        ...
+    phasescope.errors.SpecError: there is no field "etta". Known: eta. Did you mean "eta"?
+    """
 
 
 class PlanError(PhasescopeError, ValueError):
-    """An arm whose plan cannot be run as asked."""
+    """An arm whose plan cannot be run as asked.
+
+    >>> ps.run("linear_modes", "logistic", at=[1e6], store=False)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    phasescope.errors.PlanError: ...
+    """
 
 
 class DeriveFailed(PlanError):
-    """A run that went to its end, but whose plan's `derive` raised; `dataset` is what it recorded."""
+    """A run that went to its end, but whose plan's `derive` raised.
+
+        >>> issubclass(ps.DeriveFailed, ps.PlanError)
+        True
+
+    `dataset` is what it recorded.
+    """
 
     dataset: xr.Dataset
 
@@ -48,7 +72,16 @@ class DeriveFailed(PlanError):
 
 
 class RunDiverged(PhasescopeError, ArithmeticError):
-    """A run that left the finite numbers; `dataset` is what it recorded up to there."""
+    """A run that left the finite numbers; what it recorded up to there is stored.
+
+        >>> try:
+        ...     ps.run("linear_modes", "descent", eta=100.0, steps=50, store=False)
+        ... except ps.RunDiverged as error:
+        ...     bool(error.dataset.time[-1] < 50)
+        True
+
+    `dataset` is what it recorded.
+    """
 
     dataset: xr.Dataset
 
@@ -61,15 +94,29 @@ class RunDiverged(PhasescopeError, ArithmeticError):
 
 
 class StudyNotFound(PhasescopeError, LookupError):
-    """No such study, arm, preset, claim or figure."""
+    """No such study, arm, preset, claim or figure.
+
+    >>> ps.find("linear_mode")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    phasescope.errors.StudyNotFound: there is no study "linear_mode". Known: ...
+    """
 
 
 class StoreError(PhasescopeError, OSError):
-    """A store that cannot be read or written, or whose files are damaged."""
+    """A store that cannot be read or written, or whose files are damaged.
+
+    >>> issubclass(ps.StoreError, OSError)
+    True
+    """
 
 
 class MissingExtra(PhasescopeError, ImportError):
-    """An optional dependency that a command needs and that is not installed."""
+    """An optional dependency that a command needs and that is not installed.
+
+    >>> issubclass(ps.MissingExtra, ImportError)
+    True
+    """
 
 
 def unknown(kind: str, name: str, known: Iterable[str], study: str) -> StudyNotFound:

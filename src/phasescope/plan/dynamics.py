@@ -15,7 +15,14 @@ from jaxtyping import Array, PyTree
 
 
 class State(eqx.Module):
-    """What is trained; what is held fixed during a stage (a teacher, a dataset); what the dynamics carries."""
+    """What a dynamics moves, and what it needs to do so.
+
+        >>> ps.State(params={"w": 1.0}).memory is None
+        True
+
+    **Arguments:** `params`: what is trained. `memory`: what is held fixed during a stage (a teacher, a
+    dataset). `carry`: what the dynamics carries (moments, step size).
+    """
 
     params: PyTree
     memory: PyTree = None
@@ -23,10 +30,17 @@ class State(eqx.Module):
 
 
 class Dynamics(eqx.Module):
-    """A kind of motion. A user may write a further one: `init`, `advance`, and whether time may be cut anywhere.
+    """A kind of motion: given the state at t0, what is it at t1? Subclass it for one of your own.
 
-    `divisible` dynamics count whole steps, and advancing t0 -> t1 -> t2 is bit for bit t0 -> t2; the engine may
-    then stop between two record times.
+        >>> class decay(ps.Dynamics):
+        ...     def advance(self, state, t0, t1, key):
+        ...         return ps.State(state.params * 0.5 ** (t1 - t0), state.memory, state.carry)
+        >>> decay().advance(ps.State(8.0), 0, 3, None).params
+        1.0
+
+    A subclass writes `advance`, and `init` if it carries something. `divisible` dynamics count whole
+    steps, and advancing t0 -> t1 -> t2 is bit for bit t0 -> t2; the engine may then stop between two
+    record times. `advances_blocks` says whether a block of runs is handed over whole.
     """
 
     divisible: ClassVar[bool] = True
@@ -59,9 +73,18 @@ def everything(params: PyTree) -> PyTree:
 
 
 class descent(Dynamics):
-    """Steps of an optax optimiser on `loss(params, batch)`, with `batch = sample(key of the step, memory)`.
+    """Steps of an optax optimiser on `loss(params, batch)`.
 
-    `where` selects what moves; the rest is frozen.
+        >>> import jax.numpy as jnp, optax
+        >>> gd = ps.descent(lambda w, batch: jnp.sum(w**2), optax.sgd(0.25))
+        >>> w = jnp.array([1.0])
+        >>> start = ps.State(w, None, gd.init(w))
+        >>> gd.advance(start, jnp.array(0), jnp.array(2), jax.random.key(0)).params.tolist()
+        [0.25]
+
+    **Arguments:** `loss`: of params and batch. `optimiser`: any of optax. `sample`: draws the batch of
+    a step, `sample(key, memory)`; without it the loss knows its data. `where`: selects what moves, the
+    rest is frozen.
     """
 
     loss: Callable[[Any, Any], Array]
@@ -88,10 +111,15 @@ class descent(Dynamics):
 
 
 class iterate(Dynamics):
-    """A map applied once a step: `params <- step(params, t, key)`. Hand-written gradients and reductions live here.
+    """A map applied once a step: `params <- step(params, t, key)`. Reductions and hand-written gradients.
 
-    With `lanes_last` the step is written elementwise over trailing axes, and is given a whole block
-    of runs at once, with the runs on the last axis.
+        >>> import jax.numpy as jnp
+        >>> half = ps.iterate(lambda w, t, key: 0.5 * w)
+        >>> float(half.advance(ps.State(8.0), jnp.array(0), jnp.array(3), jax.random.key(0)).params)
+        1.0
+
+    **Arguments:** `step`: of params, the number of the step and its key. `lanes_last`: it is written
+    elementwise over trailing axes, and a block of runs is advanced with the runs on the last axis.
     """
 
     step: Callable[[Any, Array, Array], Any]
@@ -108,7 +136,15 @@ class iterate(Dynamics):
 
 
 class formula(Dynamics):
-    """A closed form: the parameters as a function of the time since the stage began."""
+    """A closed form: the parameters as a function of the time since the stage began.
+
+        >>> import jax.numpy as jnp
+        >>> line = ps.formula(lambda t: 2.0 * t)
+        >>> float(line.advance(ps.State(0.0), jnp.array(0.0), jnp.array(3.0), jax.random.key(0)).params)
+        6.0
+
+    **Arguments:** `at`: of a time, gives the parameters.
+    """
 
     at: Callable[[Array], Any]
     divisible: ClassVar[bool] = False
@@ -118,7 +154,15 @@ class formula(Dynamics):
 
 
 def put(params: PyTree, where: Callable[[PyTree], PyTree], part: PyTree) -> PyTree:
-    """`params` with `where(params)` replaced by `part`."""
+    """`params` with `where(params)` replaced by `part`; the given one stays as it is.
+
+        >>> ps.put({"a": 1.0, "b": 2.0}, lambda w: w["b"], 5.0)
+        {'a': 1.0, 'b': 5.0}
+
+    **Arguments:** `params`: any tree. `where`: selects a part of it. `part`: of the same structure.
+
+    **Returns:** a new tree.
+    """
     if where is everything:
         return part
     return eqx.tree_at(where, params, part)

@@ -21,7 +21,16 @@ from .times import Schedule
 
 
 def keep(key: Array, state: State) -> State:
-    """Enter a stage with the state as the last one left it."""
+    """Enter a stage with the state as the last one left it: what `Stage(enter=...)` does by default.
+
+        >>> state = ps.State(1.0)
+        >>> ps.keep(jax.random.key(0), state) is state
+        True
+
+    **Arguments:** `key`: of the stage. `state`: at the end of the stage before.
+
+    **Returns:** the state.
+    """
     return state
 
 
@@ -34,8 +43,21 @@ def never(seen: Observables) -> Bool[Array, ""]:
 class Stage:
     """One period of training: which dynamics, recorded when, entered how, left when.
 
-    `times` count from the start of the stage, in the dynamics' own time; `unit` says how much of the dataset's
-    `time` one such unit is (a step of size eta is eta of gradient-flow time).
+        >>> ps.Stage("training", ps.formula(lambda t: t), ps.linear_times(2.0, 2)).lay_out().tolist()
+        [1.0, 2.0]
+
+    **Arguments:**
+
+    - `name`: one or more words; no two stages of a plan share it.
+    - `dynamics`: what moves the state.
+    - `times`: record times from the start of the stage, in the dynamics' own time.
+    - `enter`: of a key and the state, makes the state that the stage begins with.
+    - `until`: of the observables at a record, whether to leave the stage there.
+    - `unit`: how much of the dataset's `time` one unit of the dynamics' time is (a step of size eta is
+      eta of gradient-flow time).
+
+    **Raises:** `PlanError`, when laid out, if the times do not rise from 0 on, or are not whole where
+    the dynamics counts steps.
     """
 
     name: str
@@ -63,10 +85,22 @@ def as_measured(ds: xr.Dataset) -> xr.Dataset:
 
 @dataclasses.dataclass(frozen=True)
 class Plan:
-    """A whole procedure.
+    """A whole procedure: a start, stages, and how to measure.
 
-    `measure` is recorded at every record time; `inspect`, which may be expensive, at the end of every stage only.
-    `derive` adds on the host what follows from the records; it may meet a leading dim `lane`.
+        >>> study = ps.find("linear_modes")
+        >>> plan = study.arm("logistic")(study.spec)
+        >>> [stage.name for stage in plan.stages]
+        ['training']
+
+    **Arguments:**
+
+    - `init`: of a key, the parameters at the start.
+    - `stages`: one after the other.
+    - `measure`: of the parameters, what is recorded at every record time.
+    - `inspect`: the same for what is expensive, at the end of every stage only.
+    - `derive`: of the dataset, adds on the host what follows from the records; it may meet a leading
+      dim `lane`.
+    - `coords`: values of named axes; those that are not given are counted from 0.
     """
 
     init: Callable[[Array], PyTree]
@@ -121,13 +155,24 @@ class DeclaredArm:
 
 
 def arm(*, reads: Iterable[str] | None = None, continuous: Iterable[str] = ()) -> Callable[[Arm], DeclaredArm]:
-    """Declare what an arm reads: `@ps.arm(reads=("samples", "eta"), continuous=("samples",))`.
+    """Declare what an arm, a pure function `Spec -> Plan`, reads.
 
-    `reads` names every field of the spec that can change what the arm records: another one, given by a caller, is
-    an error, and runs that differ in it are one run. Without `reads`, as for a plain function, all fields count.
+        >>> @ps.arm(reads=("samples", "eta"), continuous=("samples",))
+        ... def reduction(spec): ...
+        >>> reduction.__name__, reduction.reads
+        ('reduction', ('samples', 'eta'))
 
-    `continuous` names integer fields that are mere numbers to the arm (a size that a reduction made a parameter of
-    its equations): they may be swept as lanes, and another value compiles nothing.
+    **Arguments:**
+
+    - `reads`: every field of the spec that can change what the arm records: another one, given by a
+      caller, is an error, and runs that differ in it are one run. Without it, as for a plain function,
+      all fields count.
+    - `continuous`: integer fields that are mere numbers to the arm (a size that a reduction made a
+      parameter of its equations): they may be swept as lanes, and another value compiles nothing.
+
+    **Returns:** a decorator.
+
+    **Raises:** `PlanError` if a field is called continuous and is not read.
     """
     fields = None if reads is None else tuple(reads)
     numbers = tuple(continuous)

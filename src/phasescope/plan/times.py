@@ -14,15 +14,17 @@ SAME_TIME = 1e-12  # times that differ by less, relative to their size, differ b
 
 @dataclasses.dataclass(frozen=True)
 class Schedule:
-    """Record times of one stage, written down but not yet laid out.
+    """Record times of one stage, written down but not yet laid out; made by `log_times`, `linear_times`.
+
+        >>> ps.Schedule(100, 3, log=True).lay_out().tolist()
+        [1, 10, 100]
 
     The compiled program builds the plan too, with traced numbers in it; there the times are never
     laid out.
 
-    - `last`: the last time; if it is a whole number, all times are.
-    - `count`: how many times there are; None means every step.
-    - `first`: the first time, where times are spaced in log time.
-    - `log`: whether they are spaced evenly in log time.
+    **Arguments:** `last`: the last time; whole if the dynamics counts steps. `count`: how many; every
+    step if not given. `first`: the first one of those that are spaced in log time. `log`: whether they
+    are.
     """
 
     last: Number
@@ -51,20 +53,26 @@ class Schedule:
 
 
 def log_times(last: Number, count: int = 100, first: Number = 1) -> Schedule:
-    """About `count` record times from `first` to `last`, evenly spaced in log time (whole if `last` is).
+    """Record times that are evenly spaced in log time.
 
-    >>> import phasescope as ps
-    >>> ps.log_times(1000, 4).lay_out().tolist()
-    [1, 10, 100, 1000]
+        >>> ps.log_times(1000, 4).lay_out().tolist()
+        [1, 10, 100, 1000]
+
+    **Arguments:** `last`: the last time. `count`: about how many. `first`: the first one.
+
+    **Returns:** a `Schedule`; its times are whole if `last` is.
     """
     return Schedule(last, count, first, log=True)
 
 
 def linear_times(last: Number, count: int | None = None) -> Schedule:
-    """`count` evenly spaced record times up to `last`; without `count`, every step.
+    """Record times that are evenly spaced.
 
-    >>> import phasescope as ps
-    >>> ps.linear_times(1.0, 4).lay_out().tolist()
-    [0.25, 0.5, 0.75, 1.0]
+        >>> ps.linear_times(1.0, 4).lay_out().tolist()
+        [0.25, 0.5, 0.75, 1.0]
+
+    **Arguments:** `last`: the last time. `count`: how many; every step if not given.
+
+    **Returns:** a `Schedule`; its times are whole if `last` is.
     """
     return Schedule(last, count)

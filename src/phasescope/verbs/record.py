@@ -24,14 +24,12 @@ def record(
 ) -> xr.Dataset:
     """Run the request of recorded evidence and write its dataset to the file that claims will read.
 
-        >>> import pathlib, tempfile
-        >>> import phasescope as ps
-        >>> study = ps.find("regular_language")
-        >>> file = pathlib.Path(tempfile.mkdtemp()) / "short.zip"
-        >>> piece = ps.recorded(ps.runs(study.arm("symmetric"), at=[0, 600]), file)
-        >>> ds = ps.record(study, piece)
-        >>> file.exists(), ds.attrs["arm"]
-        (True, 'symmetric')
+        >>> from pathlib import Path
+        >>> study = ps.find("linear_modes")
+        >>> evidence = ps.recorded(ps.runs(study.arm("logistic"), at=[1.0, 2.0]), Path("short.zip"))
+        >>> ds = ps.record(study, evidence)
+        >>> evidence.file.exists(), ds.attrs["arm"]
+        (True, 'logistic')
 
     **Arguments:** `study` is a name, the path of a file, or a Study. `evidence` comes from `ps.recorded`.
     `prepare` may change the dataset before it is written, for example round what is noise. `more` goes

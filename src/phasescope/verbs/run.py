@@ -46,32 +46,27 @@ def run(
 ) -> xr.Dataset:
     """Run one arm of a study and return its records as a dataset.
 
+        >>> ds = ps.run("linear_modes", "logistic", epsilon=1e-4, at=[1.0, 5.0], store=False)
+        >>> ds.progress.dims, ds.time.values.tolist()
+        (('time', 'mode'), [1.0, 5.0])
+
     A finished run is read from the store, an unfinished one goes on where it stopped.
 
-        >>> import phasescope as ps
-        >>> ds = ps.run("regular_language", "symmetric", preset="tiny", at=[1, 2], store=False)
-        >>> ds.loss.dims
-        ('time',)
+    **Arguments:**
 
-    Arguments:
-        study: the name of an installed study, the path of a file, or a `Study`.
-        arm: one of its arms, by name or as the function itself.
-        preset: a named set of numbers to start from; without one, the study's default.
-        seed: the root of all random numbers, a whole number.
-        at: times to record at, in the arm's own unit, instead of its own schedule.
-        store: the folder of results; `False` keeps nothing. Default: `$PHASESCOPE_STORE`, else `./phasescope-runs`.
-        progress: show a bar, or do not; without it, a bar is shown if standard error is a terminal.
-        **changes: fields of the study's Spec.
+    - `study`: a name, the path of a file, or a Study.
+    - `arm`: a name or the function.
+    - `preset`: named Spec to start from.
+    - `seed`: root of all random numbers.
+    - `at`: record times in place of the arm's own, in the dataset's time.
+    - `store`: a folder; `False` keeps nothing; by default `$PHASESCOPE_STORE`, else `./phasescope-runs`.
+    - `progress`: whether to show a bar; by default on a terminal only.
+    - `changes`: fields of the Spec.
 
-    Returns:
-        A dataset with one variable per observable over `time`; its `attrs` have the id, folder and status of the run
-        and the spec.
+    **Returns:** one variable for each observable; `ds.attrs` has the spec, id, folder and status.
 
-    Raises:
-        StudyNotFound: there is no such study, or it is broken.
-        SpecError: a name does not exist, or a value is out of range.
-        PlanError: the arm cannot be run, or recorded, as asked.
-        RunDiverged: it left the finite numbers; the error's `dataset` has the records so far.
+    **Raises:** `StudyNotFound`, `SpecError`, `PlanError` for what cannot be asked; `RunDiverged`,
+    whose `dataset` has the records so far; `StoreError`.
     """
     chosen = find(study)
     job = requested_job(chosen, arm, preset=preset, seed=seed, at=at, changes=changes)
