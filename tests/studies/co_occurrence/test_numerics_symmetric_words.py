@@ -37,9 +37,9 @@ def test_149_numbers_carry_the_training_from_an_orthogonal_start(samples, length
     small = scipy_flow(lambda g: symmetric_words.velocity(g, spec), symmetric_words.start(spec), spec.kappa, taus)
     first = gram_matrices.orthogonal_start(spec)
     words = [2, *(int(batch.tokens[batch.types == kind][0, -1]) for kind in range(4) if spec.length > 3 or kind)]
-    look = jax.jit(lambda x, g: (measure_grams(x, first, batch, spec), measure_symmetric_words(g, spec)))
+    measure = jax.jit(lambda x, g: (measure_grams(x, first, batch, spec), measure_symmetric_words(g, spec)))
     for there, here in zip(full, small, strict=True):
-        a, b = look(there, here)
+        a, b = measure(there, here)
         for name in SHARED:
             np.testing.assert_allclose(getattr(b, name), getattr(a, name), rtol=1e-7, atol=1e-8, err_msg=name)
         chosen = np.array([2, *(3 + kind for kind in range(4) if spec.length > 3 or kind)])
@@ -63,9 +63,9 @@ def test_the_population_flow_is_the_weighted_flow_over_all_multisets(scipy_flow)
         lambda g: gram_matrices.velocity(g, batch, spec), gram_matrices.orthogonal_start(spec), spec.kappa, taus
     )
     small = scipy_flow(lambda g: population_flow.velocity(g, spec), population_flow.start(spec), spec.kappa, taus)
-    look = jax.jit(lambda g: measure_population(g, spec))
+    measure = jax.jit(lambda g: measure_population(g, spec))
     for there, here in zip(full, small, strict=True):
-        seen = look(here)
+        seen = measure(here)
         np.testing.assert_allclose(seen.S, there.S[:3, :3], atol=1e-9)
         np.testing.assert_allclose(seen.G, there.G[:4], atol=1e-8)
         loss = population_loss.population_losses(there.G, there.S, spec.width, 5, 8)

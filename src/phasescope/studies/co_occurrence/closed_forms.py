@@ -63,7 +63,8 @@ class LateTime:
     @property
     def random_parts(self) -> tuple[float, float, float, float]:
         r"""What the random words of a sample add to $|F| / \log\tau$."""
-        L, n = self.length, self.samples
+        L = self.length
+        n = self.samples
         one = 6 * (L - 2) * self.s2 / n
         return 2 * (L - 3) * self.s1 / n, one, one, 6 * (L - 1) * self.s4 / n
 
