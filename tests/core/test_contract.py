@@ -1,6 +1,7 @@
 """check_study finds what a study breaks, and says it in one sentence."""
 
 import dataclasses
+import sys
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,7 +11,9 @@ import xarray as xr
 from jaxtyping import Array, Float
 
 import phasescope as ps
+from phasescope import testing
 from phasescope.testing import check_study, constant_like, noise_like
+from phasescope.testing.structureless import structureless
 
 quick = ps.runs(toys.quadratic, preset="tiny")
 
@@ -291,3 +294,28 @@ def test_noise_leaves_integers_alone():
 
 def test_a_constant_has_the_shape_of_the_evidence():
     assert constant_like(sample, 3.0).loss.values.tolist() == [3.0, 3.0]
+
+
+def test_structureless_evidence_is_noise_constants_and_lost_numbers():
+    names = [name for name, _ in structureless([sample])]
+    assert names == [
+        "noise of seed 0",
+        "noise of seed 100",
+        "the constant 1",
+        "the constant 0.7",
+        "numbers that were lost",
+    ]
+
+
+# --- classes of tests -----------------------------------------------------------------------------------------------
+
+
+def test_contracts_of_claims_say_that_they_need_pytest(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pytest", None)
+    with pytest.raises(ps.MissingExtra, match=r"`phasescope.testing.ClaimContract` needs pytest: pip install pytest"):
+        _ = testing.ClaimContract
+
+
+def test_a_word_that_testing_does_not_have_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="ClaimContrakt"):
+        _ = testing.ClaimContrakt

@@ -15,7 +15,7 @@ import phasescope as ps
 from phasescope.errors import PlanError, SpecError
 from phasescope.store import Store
 from phasescope.verbs import checkpoints
-from phasescope.verbs.context import Context
+from phasescope.verbs.context import Context, Stopped
 from phasescope.verbs.sweep import layout_cost, run_layout
 from phasescope.verbs.sweep_layout import lay_out
 
@@ -263,6 +263,11 @@ def test_the_cost_counts_runs_programs_and_what_is_missing(store):
     }  # fmt: skip
 
 
+def test_the_dataset_of_a_sweep_names_its_blocks(store):
+    ds = ps.sweep(toys.study, toys.quadratic, width=[1, 2], eta=[0.1, 0.2])
+    assert sorted(ds.attrs["ids"]) == sorted(entry.id for entry in Store(store).entries())
+
+
 def test_tasks_are_plain_values_that_can_travel():
     layout = lay_out(toys.study, toys.walk, {"width": [1, 2], "eta": [0.1, 0.2]}, preset="tiny", seeds=3, at=[1, 2])
     assert pickle.loads(pickle.dumps(layout.tasks)) == layout.tasks
@@ -272,8 +277,9 @@ def test_a_stopped_context_saves_and_stops(store):
     context = Context(Store(store))
     context.stop.set()
     layout = lay_out(toys.study, toys.walk, {"eta": [0.1, 0.2]})
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as stop:
         run_layout(layout, context)
+    assert stop.type is Stopped
     assert [u.position["stage"] for u in Store(store).unfinished()] == [0]
 
 
