@@ -163,52 +163,6 @@ def field_types(cls: type[Spec]) -> dict[str, tuple[type, ...]]:
     return out
 
 
-def parse(spec: Spec, assignments: Sequence[str]) -> dict[str, Value]:
-    """Read `field=value` words against the fields of `spec`; the values are typed and in range."""
-    changes: dict[str, Value] = {}
-    for word in assignments:
-        name, equals, text = word.partition("=")
-        if not equals:
-            raise SpecError(f'"{word}" is not of the form field=value, as in eta=0.1.')
-        if name in changes:
-            raise SpecError(f"{name} is given twice: {name}={text} comes after another value of it.")
-        changes[name] = parse_value(spec, name, text)
-    spec.replace(**changes)
-    return changes
-
-
-def parse_value(spec: Spec, name: str, text: str) -> Value:
-    """One value of the field `name`, from its text at the edge."""
-    kinds = field_types(type(spec))
-    if name not in kinds:
-        raise SpecError(f'there is no field "{name}". {nearest(name, kinds)}')
-    text = text.strip()
-    if type(None) in kinds[name] and text.lower() in ("none", "auto"):
-        return None
-    for kind in kinds[name]:
-        if kind is bool and text.lower() in ("true", "false", "yes", "no", "1", "0"):
-            return text.lower() in ("true", "yes", "1")
-        if kind is str:
-            return text
-        if kind in (int, float):
-            try:
-                return _whole(text) if kind is int else float(text)
-            except (ValueError, OverflowError):
-                continue
-    raise SpecError(f"{name} must be {_words(kinds[name])}, got {name}={text}.")
-
-
-def _whole(text: str) -> int:
-    """An integer, also written as 1e4; large ones keep all their digits."""
-    try:
-        return int(text)
-    except ValueError:
-        number = float(text)
-        if not number.is_integer():
-            raise
-        return int(number)
-
-
 def _coerce(f: dataclasses.Field, kinds: tuple[type, ...], value: Any) -> Value:
     if isinstance(value, np.generic):
         value = value.item()
@@ -232,7 +186,7 @@ def _coerce(f: dataclasses.Field, kinds: tuple[type, ...], value: Any) -> Value:
             return value
         if float in kinds and value in ("inf", "-inf"):
             return float(value)
-    raise SpecError(f"{f.name} must be {_words(kinds)}, got {f.name}={value!r}.")
+    raise SpecError(f"{f.name} must be {kind_words(kinds)}, got {f.name}={value!r}.")
 
 
 def _as_float(f: dataclasses.Field, value: int) -> float:
@@ -259,6 +213,7 @@ def _check_range(f: dataclasses.Field, value: Value) -> None:
                 raise SpecError(f"{f.name} must be {words} {rule[bound]:g}{why}, got {f.name}={value}.")
 
 
-def _words(kinds: tuple[type, ...]) -> str:
+def kind_words(kinds: tuple[type, ...]) -> str:
+    """The types that a field admits, in the words of an error message."""
     names = {bool: "true or false", int: "an integer", float: "a number", str: "a word", type(None): "none"}
     return " or ".join(names[k] for k in kinds)

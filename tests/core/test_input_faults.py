@@ -8,9 +8,8 @@ import sys
 
 import pytest
 
-from phasescope.cli.arguments import axes, axis
+from phasescope.cli.arguments import axes, axis, parse
 from phasescope.errors import SpecError
-from phasescope.spec import parse
 from phasescope.studies.regular_language import study
 
 # In a process of its own: in this one annotations are enforced, and a wrong type would not come so far.

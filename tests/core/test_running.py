@@ -300,3 +300,15 @@ def test_a_preset_may_be_changed_further():
 
 
 # --- the digest of the sources --------------------------------------------------------------------------------------
+
+
+def test_a_plan_is_built_once_per_run():
+    built = []
+
+    def noted(spec):
+        if isinstance(spec.eta, float):  # the compiled programs build it too, of traced numbers
+            built.append(spec)
+        return toys.quadratic(spec)
+
+    ps.run(toys.study, noted, steps=3, at=[1, 3], store=False)
+    assert len(built) == 1

@@ -14,8 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import phasescope as ps
+from phasescope.cli.arguments import parse, parse_value
 from phasescope.errors import SpecError
-from phasescope.spec import field_types, float_fields, parse, parse_value
+from phasescope.spec import field_types, float_fields
 
 
 class Numbers(ps.Spec):

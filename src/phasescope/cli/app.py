@@ -73,8 +73,7 @@ def run(
     check_names(study, arm, preset, fields or [])
     from .. import find
     from .. import run as run_arm
-    from ..spec import parse
-    from .arguments import axis
+    from .arguments import axis, parse
     from .output import emit, show_run
 
     chosen = find(study)

@@ -3,13 +3,59 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..errors import SpecError
-from ..spec import Spec, parse_value
+from ..errors import SpecError, nearest
+from ..spec import Spec, Value, field_types, kind_words
+
+
+def parse(spec: Spec, assignments: Sequence[str]) -> dict[str, Value]:
+    """Read `field=value` words against the fields of `spec`; the values are typed and in range."""
+    changes: dict[str, Value] = {}
+    for word in assignments:
+        name, equals, text = word.partition("=")
+        if not equals:
+            raise SpecError(f'"{word}" is not of the form field=value, as in eta=0.1.')
+        if name in changes:
+            raise SpecError(f"{name} is given twice: {name}={text} comes after another value of it.")
+        changes[name] = parse_value(spec, name, text)
+    spec.replace(**changes)
+    return changes
+
+
+def parse_value(spec: Spec, name: str, text: str) -> Value:
+    """One value of the field `name`, from its text at the edge."""
+    kinds = field_types(type(spec))
+    if name not in kinds:
+        raise SpecError(f'there is no field "{name}". {nearest(name, kinds)}')
+    text = text.strip()
+    if type(None) in kinds[name] and text.lower() in ("none", "auto"):
+        return None
+    for kind in kinds[name]:
+        if kind is bool and text.lower() in ("true", "false", "yes", "no", "1", "0"):
+            return text.lower() in ("true", "yes", "1")
+        if kind is str:
+            return text
+        if kind in (int, float):
+            try:
+                return _whole(text) if kind is int else float(text)
+            except (ValueError, OverflowError):
+                continue
+    raise SpecError(f"{name} must be {kind_words(kinds[name])}, got {name}={text}.")
+
+
+def _whole(text: str) -> int:
+    """An integer, also written as 1e4; large ones keep all their digits."""
+    try:
+        return int(text)
+    except ValueError:
+        number = float(text)
+        if not number.is_integer():
+            raise
+        return int(number)
 
 
 def axes(spec: Spec, words: Iterable[str]) -> dict[str, Any]:
