@@ -18,6 +18,7 @@ from typing import Any
 import diffrax
 import jax
 import jax.numpy as jnp
+from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 import phasescope as ps
@@ -120,7 +121,7 @@ def exponential(held: Held, spec: Spec) -> Kernels:
     return analytic.exponential(held.weights.w_k * held.weights.w_q, spec.c_star, spec.keys)
 
 
-def velocity(held: Held, spec: Spec, describe: Description, kappa: float = 1.0) -> Weights:
+def velocity(held: Held, spec: Spec, describe: Description, kappa: ArrayLike = 1.0) -> Weights:
     """The flow of the second layer."""
     head_1 = head_1_velocity(held.weights.p, held.weights.g, spec)
     return Weights(*head_1, *head_2_velocity(held, spec, describe, kappa))
@@ -139,7 +140,9 @@ def head_1_velocity(p: Array, g: Array, spec: Spec) -> tuple[Array, Array]:
     return -slope_p, -slope_g
 
 
-def head_2_velocity(held: Held, spec: Spec, describe: Description, kappa: float = 1.0) -> tuple[Array, Array, Array]:
+def head_2_velocity(
+    held: Held, spec: Spec, describe: Description, kappa: ArrayLike = 1.0
+) -> tuple[Array, Array, Array]:
     """The flow of head 2."""
     weights = held.weights
     values = describe(held, spec)
@@ -161,7 +164,7 @@ def joint_losses(weights: Weights, spec: Spec) -> Float[Array, "2"]:
 
 
 def _second_layer(
-    spec: Spec, describe: Description, table: Callable[[], Table] | None = None, kappa: float = 1.0
+    spec: Spec, describe: Description, table: Callable[[], Table] | None = None, kappa: ArrayLike = 1.0
 ) -> ps.Plan:
     """Stage II behind a frozen first layer; `kappa` is the arm's own unless the spec says otherwise."""
     kappa = kappa if spec.kappa is None else spec.kappa
