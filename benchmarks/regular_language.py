@@ -8,6 +8,7 @@ timed, their trajectories are compared. README.md says what each line means and 
 
 from __future__ import annotations
 
+import functools
 import sys
 import tempfile
 import time
@@ -213,6 +214,11 @@ def lanes(table: Table, quick: bool) -> None:
         ratio(table, "lanes", "symmetric against C, loss every step", best["C always"], best["symmetric"], 1.0, 1)
 
 
+def _seconds(advance: Any, steps: int, rounds: int = 3) -> float:
+    """CPU seconds of one call that takes some steps."""
+    return take_turns({"": lambda: advance(steps)}, rounds)[""].cpu
+
+
 def scaling(table: Table, quick: bool) -> None:
     """Cost of a step (CPU time) against the longest string N: N^2 for `symmetric`, N 2^N for `exhaustive`."""
     import numpy as np
@@ -225,8 +231,8 @@ def scaling(table: Table, quick: bool) -> None:
         cost[arm] = []
         for n in lengths:
             advance = _advancer(arm, n)
-            seconds = lambda steps, rounds=3: take_turns({"": lambda: advance(steps)}, rounds)[""].cpu  # noqa: B023
-            call = seconds(8)  # a call fills all its records, so it costs something without any step
+            seconds = functools.partial(_seconds, advance)
+            call = seconds(8)  # a call fills all its records: it costs something without any step
             guess = max((seconds(72) - call) / 64, 1e-7)
             count = int(np.clip(0.4 / guess, 64, 400_000))
             cost[arm].append((seconds(count) - call) / (count - 8))

@@ -56,6 +56,7 @@ def the_value_turns_beyond_the_tipping_weight(*sweeps):
     at w = 0.661 w*."""
     turning = [value_at(runs.w_kq, turning_time(runs), points(runs)) / runs.w_star for runs in sweeps]
     found = xr.concat(turning, "w_star")
+    assert isinstance(found, xr.DataArray)
     tipping = tipping_weight(found.w_star) / found.w_star
     return (
         ps.positive(found / tipping - 1, "w(T_2^h) / w° - 1")

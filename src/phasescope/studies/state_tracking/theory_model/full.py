@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -103,7 +102,7 @@ def attention_stage(spec: Spec, chain: data.Chains) -> ps.Stage:
     return ps.Stage(f"length {length}", dynamics, times, enter, **_ending(spec, length))
 
 
-def _ending(spec: Spec, length: int) -> dict[str, Callable[[DenseObserved], Any]]:
+def _ending(spec: Spec, length: int) -> dict[str, Any]:
     """Algorithm 2 ends its first stage at loss d^-E_1; later ones take all their steps, since
     records hold the loss at length 2 only."""
     if spec.algorithm == 1 or length > 2:
