@@ -23,14 +23,30 @@ class CLoop:
     length: int
     block: int
 
-    def __call__(self, lam, eta, steps: int, switch: int, at, always: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(
+        self, lam, eta, steps: int, switch: int, at, always: bool = False
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Losses [record, run] at the steps `at`, and token scores [position, run] at the end."""
-        lam, eta = (np.ascontiguousarray(x, float) for x in np.broadcast_arrays(np.atleast_1d(lam), np.atleast_1d(eta)))
+        lam, eta = (
+            np.ascontiguousarray(x, float)
+            for x in np.broadcast_arrays(np.atleast_1d(lam), np.atleast_1d(eta))
+        )
         at, runs = np.ascontiguousarray(at, np.int64), len(lam)
         if runs % self.block:
             raise ValueError(f"the number of runs must be a multiple of {self.block}, got {runs}.")
         loss, scores = np.empty((len(at), runs)), np.empty((self.length, runs))
-        self.train(runs, steps, switch, lam.ctypes, eta.ctypes, len(at), at.ctypes, always, loss.ctypes, scores.ctypes)
+        self.train(
+            runs,
+            steps,
+            switch,
+            lam.ctypes,
+            eta.ctypes,
+            len(at),
+            at.ctypes,
+            always,
+            loss.ctypes,
+            scores.ctypes,
+        )
         return loss, scores
 
 
@@ -43,11 +59,26 @@ def compiled(length: int = 6, block: int = 64) -> CLoop:
     """Compile the loop; the library stays loaded when its file is gone."""
     with tempfile.TemporaryDirectory() as folder:
         compiled, library = Path(folder) / "loop.o", Path(folder) / "loop.so"
-        gcc = lambda *words: subprocess.run(["gcc", *map(str, words)], check=True, capture_output=True)
+        gcc = lambda *words: subprocess.run(
+            ["gcc", *map(str, words)], check=True, capture_output=True
+        )
         gcc("-c", *FLAGS, f"-DN={length}", f"-DB={block}", SOURCE, "-o", compiled)
-        gcc("-shared", compiled, "-o", library, "-lm")  # linked with -ffast-math it would change the whole process
+        gcc(
+            "-shared", compiled, "-o", library, "-lm"
+        )  # linked with -ffast-math it would change the whole process
         train = ctypes.CDLL(str(library)).train
     long, pointer = ctypes.c_long, ctypes.c_void_p
-    train.argtypes = (long, long, long, pointer, pointer, long, pointer, ctypes.c_int, pointer, pointer)
+    train.argtypes = (
+        long,
+        long,
+        long,
+        pointer,
+        pointer,
+        long,
+        pointer,
+        ctypes.c_int,
+        pointer,
+        pointer,
+    )
     train.restype = None
     return CLoop(train, length, block)

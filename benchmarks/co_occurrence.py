@@ -20,7 +20,13 @@ SAME = 1e-10  # largest difference of the loss of a type between contestants tha
 SAMPLE = 200  # eager steps that are timed in each round
 
 
-def job(arm: str, preset: str | None, at: tuple[float, ...] | None = None, columns: Any = None, **changes: Any):
+def job(
+    arm: str,
+    preset: str | None,
+    at: tuple[float, ...] | None = None,
+    columns: Any = None,
+    **changes: Any,
+):
     """What `phasescope run` would execute."""
     from phasescope.engine.job import Job
     from phasescope.study import find
@@ -55,7 +61,9 @@ def eager(preset: str, style: str):
         run = weights(work.spec).init(jr.fold_in(work.key(), 0))
         batch, d = batch_of(run, work.spec), work.spec.dim
         matrices = [*(np.asarray(w)[:, :d] for w in start.weights[:3]), np.asarray(start.weights.W)]
-    return torch_co_occurrence.Loop(matrices, start.a, batch.tokens, batch.labels, work.spec.eta, style), batch
+    return torch_co_occurrence.Loop(
+        matrices, start.a, batch.tokens, batch.labels, work.spec.eta, style
+    ), batch
 
 
 def path(preset: str, style: str, steps: tuple[int, ...]) -> dict[float, Any]:
@@ -86,7 +94,9 @@ def demand(table: Table, section: str, name: str, gap: float, most: float) -> No
     """Nothing is timed that does not do the same."""
     table.add(section, f"{name}: largest difference of a type's loss", gap, "", -most)
     if not gap < most:
-        raise SystemExit(f"{name} does not follow the same trajectory: {gap:.3g}; its speed means nothing.")
+        raise SystemExit(
+            f"{name} does not follow the same trajectory: {gap:.3g}; its speed means nothing."
+        )
 
 
 def loops(preset: str) -> dict[str, Any]:
@@ -115,7 +125,15 @@ def against_eager(
     for style in torch_co_occurrence.STYLES:
         reduced = " (same reduction, eager)" if style in torch_co_occurrence.REDUCED else ""
         words = f"{name} against {style}{reduced}"
-        ratio(table, section, words, best[style], ours, steps / SAMPLE, wanted if style == base else None)
+        ratio(
+            table,
+            section,
+            words,
+            best[style],
+            ours,
+            steps / SAMPLE,
+            wanted if style == base else None,
+        )
 
 
 def products(steps: int):
@@ -147,7 +165,9 @@ def step(table: Table, quick: bool) -> None:
 
     steps = 2000 if quick else 10_000
     at = (1, 3, 10, 30, 100, 300)
-    table.title(f"One run of the paper's experiment (n=60, L=5, d=64, m=128, m1=256), {steps} steps")
+    table.title(
+        f"One run of the paper's experiment (n=60, L=5, d=64, m=128, m1=256), {steps} steps"
+    )
     times = tuple(0.01 * t for t in at)
     mine = execute(job("weights", "figure1", times, steps=at[-1]))
     for style in torch_co_occurrence.STYLES:
@@ -156,7 +176,9 @@ def step(table: Table, quick: bool) -> None:
     works = {arm: job(arm, "figure1", few, steps=steps) for arm in ("weights", "gram_descent")}
     for work in works.values():
         execute(work)
-    contestants = loops("figure1") | {arm: (lambda work=work: execute(work)) for arm, work in works.items()}
+    contestants = loops("figure1") | {
+        arm: (lambda work=work: execute(work)) for arm, work in works.items()
+    }
     best = take_turns(contestants | {"products": products(steps)}, 2 if quick else 5)
     for style in torch_co_occurrence.STYLES:
         table.add("step", f"torch eager, {style}", 1e6 * best[style].wall / SAMPLE, "us/step")
@@ -169,7 +191,9 @@ def step(table: Table, quick: bool) -> None:
 def figure(table: Table, quick: bool) -> None:
     """The 30,000 epochs of Figure 1 by the Gram flow."""
     epochs = 3000 if quick else 30_000
-    table.title(f"Figure 1's {epochs} epochs by the gram flow (1e-6 a step), against the eager loop")
+    table.title(
+        f"Figure 1's {epochs} epochs by the gram flow (1e-6 a step), against the eager loop"
+    )
     steps = record_steps(epochs, 24)
     times = tuple(0.01 * t for t in steps)
     # Descent with this step is some 1e-3 off the flow on the way, in proportion to the step: extrapolated from two step sizes
@@ -180,16 +204,36 @@ def figure(table: Table, quick: bool) -> None:
         descent = execute(job("weights", preset, times, steps=epochs))
         halved = execute(job("weights", preset, times, steps=2 * epochs, eta=0.005))
         last, most = max(descent), 2e-5 if not quick else 1e-2
-        table.add("figure", f"gram flow, {preset}: difference on the way", difference(flow, descent), "")
+        table.add(
+            "figure", f"gram flow, {preset}: difference on the way", difference(flow, descent), ""
+        )
         limit = {t: 2 * x - descent[t] for t, x in halved.items()}
-        demand(table, "figure", f"gram flow, {preset}, descent to step 0", difference(flow, limit), most)
-        demand(table, "figure", f"gram flow, {preset}, at the end", difference(flow, {last: descent[last]}), most)
-    works = {preset: job("gram", preset, times, **numbers) for preset in ("figure1_gain", "figure1")}
-    contestants = loops("figure1") | {name: (lambda work=work: execute(work)) for name, work in works.items()}
+        demand(
+            table,
+            "figure",
+            f"gram flow, {preset}, descent to step 0",
+            difference(flow, limit),
+            most,
+        )
+        demand(
+            table,
+            "figure",
+            f"gram flow, {preset}, at the end",
+            difference(flow, {last: descent[last]}),
+            most,
+        )
+    works = {
+        preset: job("gram", preset, times, **numbers) for preset in ("figure1_gain", "figure1")
+    }
+    contestants = loops("figure1") | {
+        name: (lambda work=work: execute(work)) for name, work in works.items()
+    }
     best = take_turns(contestants, 2 if quick else 5)
     for name in works:
         table.add("figure", f"gram flow, {name}, warm, 24 records", best[name].wall, "s")
-        against_eager(table, "figure", f"gram flow, {name},", best, best[name], epochs, None if quick else 150)
+        against_eager(
+            table, "figure", f"gram flow, {name},", best, best[name], epochs, None if quick else 150
+        )
 
 
 def orthogonal(table: Table, quick: bool) -> None:
@@ -208,9 +252,18 @@ def orthogonal(table: Table, quick: bool) -> None:
     table.add("orthogonal", "compile and first run", time.perf_counter() - began, "s")
     before = advance_stage_jit._cached._cache_size()  # type: ignore[attr-defined]
     works = {str(tuple(x.values())): job("orthogonal", "orthogonal", **x) for x in sizes}
-    best = take_turns({name: (lambda work=work: execute(work)) for name, work in works.items()}, 2 if quick else 5)
+    best = take_turns(
+        {name: (lambda work=work: execute(work)) for name, work in works.items()}, 2 if quick else 5
+    )
     for name, timing in best.items():
-        table.add("orthogonal", f"(n, L, d, m, m1) = {name}", timing.wall, "s", -0.5, f"CPU {timing.cpu:.3g} s")
+        table.add(
+            "orthogonal",
+            f"(n, L, d, m, m1) = {name}",
+            timing.wall,
+            "s",
+            -0.5,
+            f"CPU {timing.cpu:.3g} s",
+        )
     again = advance_stage_jit._cached._cache_size() - before  # type: ignore[attr-defined]
     table.add("orthogonal", "programs compiled for the other sizes", again, "")
     if again:
@@ -220,7 +273,9 @@ def orthogonal(table: Table, quick: bool) -> None:
 def lanes(table: Table, quick: bool) -> None:
     """A thousand seeds of `weights` as lanes."""
     runs, steps, block = (64, 100, 16) if quick else (1024, 200, 16)
-    table.title(f"{runs} seeds of weights, {steps} steps each, start and records included, in blocks of {block}")
+    table.title(
+        f"{runs} seeds of weights, {steps} steps each, start and records included, in blocks of {block}"
+    )
     times = (0.01 * steps,)
     single = job("weights", "figure1", times, steps=steps)
     alone = execute(single)
@@ -228,12 +283,17 @@ def lanes(table: Table, quick: bool) -> None:
     works = [job("weights", "figure1", times, seeds(i), steps=steps) for i in range(0, runs, block)]
     first = {t: x[..., 0] for t, x in execute(works[0]).items()}
     demand(table, "lanes", "lane 0 against its own run", difference(first, alone), SAME)
-    best = take_turns(loops("figure1") | {"single": lambda: execute(single), "block": lambda: execute(works[0])}, 5)
+    best = take_turns(
+        loops("figure1") | {"single": lambda: execute(single), "block": lambda: execute(works[0])},
+        5,
+    )
     best |= take_turns({"lanes": lambda: [execute(work) for work in works]}, 1)
     for name, count in (("single", 1), ("block", block), ("lanes", runs)):
-        words = {"single": "weights, one run", "block": f"weights, {block} seeds", "lanes": f"weights, {runs} seeds"}[
-            name
-        ]
+        words = {
+            "single": "weights, one run",
+            "block": f"weights, {block} seeds",
+            "lanes": f"weights, {runs} seeds",
+        }[name]
         table.add("lanes", words, 1e6 * best[name].wall / count / steps, "us/run-step")
     table.add("lanes", f"weights, {runs} seeds", runs * steps / best["lanes"].wall, "run-steps/s")
     words = "a run in a block against a run by itself"
@@ -242,4 +302,6 @@ def lanes(table: Table, quick: bool) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(__doc__, {"step": step, "figure": figure, "orthogonal": orthogonal, "lanes": lanes}))
+    sys.exit(
+        main(__doc__, {"step": step, "figure": figure, "orthogonal": orthogonal, "lanes": lanes})
+    )

@@ -39,12 +39,20 @@ class Table:
         print(f"\n{words}", flush=True)
 
     def add(
-        self, section: str, name: str, value: float, unit: str, wanted: float | None = None, note: str = ""
+        self,
+        section: str,
+        name: str,
+        value: float,
+        unit: str,
+        wanted: float | None = None,
+        note: str = "",
     ) -> None:
         """One number; `wanted` is its least value, or its greatest where less is better (negative)."""
         ok = wanted is None or (value >= wanted if wanted >= 0 else value <= -wanted)
         goal = (
-            "" if wanted is None else f"  [{'>=' if wanted >= 0 else '<='} {abs(wanted):g}: {'ok' if ok else 'MISSED'}]"
+            ""
+            if wanted is None
+            else f"  [{'>=' if wanted >= 0 else '<='} {abs(wanted):g}: {'ok' if ok else 'MISSED'}]"
         )
         print(f"  {name:<58} {value:>12.5g} {unit:<14}{goal} {note}".rstrip(), flush=True)
         line = {
@@ -95,10 +103,23 @@ def record_steps(last: int, count: int = 100) -> tuple[int, ...]:
 
 
 def ratio(
-    table: Table, section: str, name: str, slow: Timing, fast: Timing, scale: float, wanted: float | None = None
+    table: Table,
+    section: str,
+    name: str,
+    slow: Timing,
+    fast: Timing,
+    scale: float,
+    wanted: float | None = None,
 ) -> None:
     """How many times faster, in wall time; the same in CPU time tells whether the core was shared meanwhile."""
-    table.add(section, name, scale * slow.wall / fast.wall, "x", wanted, f"CPU time: {scale * slow.cpu / fast.cpu:.4g}")
+    table.add(
+        section,
+        name,
+        scale * slow.wall / fast.wall,
+        "x",
+        wanted,
+        f"CPU time: {scale * slow.cpu / fast.cpu:.4g}",
+    )
 
 
 def torch_or_exit():
@@ -123,7 +144,9 @@ def machine(core: int) -> dict[str, Any]:
         except metadata.PackageNotFoundError:
             return "-"
 
-    names = [x.split(":", 1)[1].strip() for x in _lines("/proc/cpuinfo") if x.startswith("model name")]
+    names = [
+        x.split(":", 1)[1].strip() for x in _lines("/proc/cpuinfo") if x.startswith("model name")
+    ]
     return {
         "cpu": names[0] if names else platform.processor(), "cores": os.cpu_count(), "pinned_to": core,
         "load": os.getloadavg()[0], "python": platform.python_version(), "system": platform.system(),
@@ -138,15 +161,21 @@ def _lines(path: str) -> list[str]:
 def main(doc: str, sections: Mapping[str, Callable[[Table, bool], None]]) -> int:
     """The command line of a benchmark: its sections, one after the other, on one core."""
     parser = argparse.ArgumentParser(description=doc.splitlines()[0])
-    parser.add_argument("--only", choices=list(sections), action="append", help="one section; may be repeated")
     parser.add_argument(
-        "--quick", action="store_true", help="fewer steps, runs and rounds: to try the script, not to quote"
+        "--only", choices=list(sections), action="append", help="one section; may be repeated"
+    )
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="fewer steps, runs and rounds: to try the script, not to quote",
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there as well")
     chosen = parser.parse_args()
     core = pin()
     about, table, began = machine(core), Table(), time.perf_counter()
-    print(f"{about['cpu']}, pinned to core {core} of {about['cores']}, load {about['load']:.1f}; {about['versions']}")
+    print(
+        f"{about['cpu']}, pinned to core {core} of {about['cores']}, load {about['load']:.1f}; {about['versions']}"
+    )
     for name in chosen.only or sections:
         sections[name](table, chosen.quick)
     print(
@@ -156,6 +185,7 @@ def main(doc: str, sections: Mapping[str, Callable[[Table, bool], None]]) -> int
     if chosen.json:
         chosen.json.parent.mkdir(parents=True, exist_ok=True)
         chosen.json.write_text(
-            json.dumps({"machine": about, "quick": chosen.quick, "results": table.lines}, indent=1) + "\n"
+            json.dumps({"machine": about, "quick": chosen.quick, "results": table.lines}, indent=1)
+            + "\n"
         )
     return 1 if table.missed and not chosen.quick else 0

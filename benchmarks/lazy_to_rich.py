@@ -24,7 +24,9 @@ SAME = 1e-11  # largest relative difference, on the same batches, of gradients a
 STEPS, BATCH, LENGTH = 100_000, 1000, 40  # Figure 1
 
 
-def job_of(arm: str, at: Sequence[float], columns: dict[str, Sequence[float]] | None = None, **changes: Any):
+def job_of(
+    arm: str, at: Sequence[float], columns: dict[str, Sequence[float]] | None = None, **changes: Any
+):
     """What `phasescope run` would execute."""
     from phasescope.engine.job import Job
     from phasescope.study import find
@@ -68,13 +70,21 @@ def same_path(table: Table, section: str) -> None:
         for i in range(60):
             x = data.draw(jr.key(i), "gaussian", LENGTH, BATCH)
             batch, slope = torch.tensor(jax.device_get(x).T).double(), update(ours, x)
-            expected = torch.autograd.grad(loop.losses(theirs, batch, spec.c_star, 0.5).sum(), list(theirs.values()))
+            expected = torch.autograd.grad(
+                loop.losses(theirs, batch, spec.c_star, 0.5).sum(), list(theirs.values())
+            )
             if i == 0:  # from the same weights; later the two sides may differ in a last digit
-                gaps = [abs(float(getattr(slope, n)) / e.item() - 1) for n, e in zip(theirs, expected, strict=True)]
+                gaps = [
+                    abs(float(getattr(slope, n)) / e.item() - 1)
+                    for n, e in zip(theirs, expected, strict=True)
+                ]
                 slopes = max(gaps)
             ours = jax.tree.map(lambda w, s: w - spec.eta * s, ours, slope)
             loop.step(theirs, batch, 0.1, spec.c_star, 0.5)
-        way = max(abs((float(getattr(ours, n)) - w.item()) / (w.item() - first)) for n, w in theirs.items())
+        way = max(
+            abs((float(getattr(ours, n)) - w.item()) / (w.item() - first))
+            for n, w in theirs.items()
+        )
     table.add(section, "same batch: largest relative difference of the gradient", slopes, "", -SAME)
     table.add(section, "same batches: largest relative difference of the way gone", way, "", -SAME)
     if not max(slopes, way) < SAME:
@@ -100,14 +110,32 @@ def flow(table: Table, quick: bool) -> None:
         one()
 
     anew(), lanes()  # compiled
-    best = take_turns(loops | {"table and flow": anew, "flow": one, "64 lanes": lanes}, 1 if quick else 5)
+    best = take_turns(
+        loops | {"table and flow": anew, "flow": one, "64 lanes": lanes}, 1 if quick else 5
+    )
     base = min((best[name] for name in loops), key=lambda timing: timing.wall)
     for name in loops:
         table.add("flow", f"eager loop, {name}", 1e6 * best[name].wall / steps, "us/step")
     table.add("flow", "exact_flow, table included", 1e3 * best["table and flow"].wall, "ms")
     scale = STEPS / steps
-    ratio(table, "flow", "10^5 eager steps / exact_flow with its table", base, best["table and flow"], scale, 150)
-    ratio(table, "flow", "10^5 eager steps / a further (alpha, sigma)", base, best["flow"], scale, 1000)
+    ratio(
+        table,
+        "flow",
+        "10^5 eager steps / exact_flow with its table",
+        base,
+        best["table and flow"],
+        scale,
+        150,
+    )
+    ratio(
+        table,
+        "flow",
+        "10^5 eager steps / a further (alpha, sigma)",
+        base,
+        best["flow"],
+        scale,
+        1000,
+    )
     ratio(table, "flow", "the same, as one of 64 lanes", base, best["64 lanes"], 64 * scale, 1000)
 
 
@@ -127,9 +155,25 @@ def descent(table: Table, quick: bool) -> None:
     for name in loops:
         table.add("descent", f"eager loop, {name}", 1e6 * best[name].wall / steps, "us/step")
     table.add("descent", "online_sgd", 1e6 * best["alone"].wall / ours, "us/step")
-    ratio(table, "descent", "eager loop / online_sgd, per step", base, best["alone"], ours / steps, 1.3)
+    ratio(
+        table,
+        "descent",
+        "eager loop / online_sgd, per step",
+        base,
+        best["alone"],
+        ours / steps,
+        1.3,
+    )
     scale = width * (ours // 4) / steps
-    ratio(table, "descent", "eager loop / online_sgd, 8 lanes that share batches", base, best["shared"], scale, 3)
+    ratio(
+        table,
+        "descent",
+        "eager loop / online_sgd, 8 lanes that share batches",
+        base,
+        best["shared"],
+        scale,
+        3,
+    )
 
 
 def many(table: Table, quick: bool) -> None:
@@ -146,7 +190,11 @@ def many(table: Table, quick: bool) -> None:
     blocks = [runs[i : i + 128] for i in range(0, len(runs), 128)]
     padded = [block + block[-1:] * (128 - len(block)) for block in blocks]
     work = lambda block: execute(
-        job_of("mean_field_flow", at, dict(zip(names, map(list, zip(*block, strict=True)), strict=True)))
+        job_of(
+            "mean_field_flow",
+            at,
+            dict(zip(names, map(list, zip(*block, strict=True)), strict=True)),
+        )
     )
     work(padded[0])
     wall, cpu = time.perf_counter(), time.process_time()
@@ -154,7 +202,9 @@ def many(table: Table, quick: bool) -> None:
         found = work(block)
         assert found.sound and np.isfinite(found.records["loss"]).all()
     taken = Timing(time.perf_counter() - wall, time.process_time() - cpu)
-    table.add("many", f"{len(runs)} trajectories", taken.wall, "s", note=f"CPU time: {taken.cpu:.4g}")
+    table.add(
+        "many", f"{len(runs)} trajectories", taken.wall, "s", note=f"CPU time: {taken.cpu:.4g}"
+    )
     table.add("many", "trajectories per second", len(runs) / taken.wall, "1/s")
 
 

@@ -21,16 +21,22 @@ SAME = 1e-10  # largest relative difference of losses between contestants
 STEPS, SWITCH, LENGTH, LAM, ETA = 10_000, 100, 6, 2.0, 0.1  # the paper's own setting
 RECORDS = 100
 TORCH_SAMPLE = 400  # steps of the eager loop that are timed in each round, and scaled to 10^4
-PRINTED = "einsum"  # the model as the paper prints it: the loop that the thresholds were set against
+PRINTED = (
+    "einsum"  # the model as the paper prints it: the loop that the thresholds were set against
+)
 
 
-def engine_job(arm: str, steps: int = STEPS, columns: dict[str, Sequence[float]] | None = None, **changes: Any):
+def engine_job(
+    arm: str, steps: int = STEPS, columns: dict[str, Sequence[float]] | None = None, **changes: Any
+):
     """What `phasescope run` would execute, recorded at 100 log-spaced steps."""
     from phasescope.engine.job import Job
     from phasescope.studies.regular_language import study
 
     spec = study.specify(None, steps=steps, **changes)
-    return Job(study.arm(arm), spec, columns=columns or {}, at=tuple(map(float, record_steps(steps))))
+    return Job(
+        study.arm(arm), spec, columns=columns or {}, at=tuple(map(float, record_steps(steps)))
+    )
 
 
 def execute(job) -> dict[int, Any]:
@@ -40,7 +46,10 @@ def execute(job) -> dict[int, Any]:
 
     losses = {}
     for chunk in execute(job):
-        losses |= {round(t): x.copy() for t, x in zip(chunk.time.tolist(), chunk.records["loss"], strict=True)}
+        losses |= {
+            round(t): x.copy()
+            for t, x in zip(chunk.time.tolist(), chunk.records["loss"], strict=True)
+        }
     return losses
 
 
@@ -50,15 +59,21 @@ def difference(found: dict[int, Any], reference: dict[int, Any]) -> float:
 
     common = sorted(set(found) & set(reference))
     assert len(common) >= RECORDS // 2, f"only {len(common)} steps in common"
-    return max(float(np.max(np.abs(np.asarray(found[t]) / np.asarray(reference[t]) - 1))) for t in common)
+    return max(
+        float(np.max(np.abs(np.asarray(found[t]) / np.asarray(reference[t]) - 1))) for t in common
+    )
 
 
-def compare(table: Table, section: str, name: str, found: dict[int, Any], reference: dict[int, Any]) -> None:
+def compare(
+    table: Table, section: str, name: str, found: dict[int, Any], reference: dict[int, Any]
+) -> None:
     """Nothing is timed that does not do the same."""
     gap = difference(found, reference)
     table.add(section, f"{name}: largest relative difference of the loss", gap, "", -SAME)
     if not gap < SAME:
-        raise SystemExit(f"{name} does not follow the same trajectory: {gap:.3g}; its speed means nothing.")
+        raise SystemExit(
+            f"{name} does not follow the same trajectory: {gap:.3g}; its speed means nothing."
+        )
 
 
 def torch_loops():
@@ -96,7 +111,13 @@ def single(table: Table, quick: bool) -> None:
         compare(table, "single", f"{arm} arm", path, reference)
     for block, loop in loops.items():
         path = loop(LAM, ETA, steps, SWITCH, at)[0]
-        compare(table, "single", f"C, blocks of {block}", dict(zip(at, path[:, 0], strict=True)), reference)
+        compare(
+            table,
+            "single",
+            f"C, blocks of {block}",
+            dict(zip(at, path[:, 0], strict=True)),
+            reference,
+        )
 
     jobs = {arm: engine_job(arm, steps) for arm in paths}
     contestants: dict[str, Callable[[], Any]] = {style: eager(style) for style in torch_loop.STYLES}
@@ -108,23 +129,50 @@ def single(table: Table, quick: bool) -> None:
     scale = steps / TORCH_SAMPLE
     for style in torch_loop.STYLES:
         note = f"{TORCH_SAMPLE} steps timed; {scale * best[style].wall:.2f} s for {steps} (scaled)"
-        table.add("single", f"torch eager, {style}", 1e6 * best[style].wall / TORCH_SAMPLE, "us/step", note=note)
+        table.add(
+            "single",
+            f"torch eager, {style}",
+            1e6 * best[style].wall / TORCH_SAMPLE,
+            "us/step",
+            note=note,
+        )
     base = scale * best[PRINTED].wall
     for arm in ("exhaustive", "symmetric"):
         table.add("single", f"{arm}, warm", 1e6 * best[arm].wall / steps, "us/step")
     if loops:
-        table.add("single", "C, the reduced system, loss every step", 1e6 * best["C"].wall / steps, "us/step")
+        table.add(
+            "single",
+            "C, the reduced system, loss every step",
+            1e6 * best["C"].wall / steps,
+            "us/step",
+        )
     for arm, least in (("exhaustive", 50), ("symmetric", 800)):
         for rival in torch_loop.STYLES:
             wanted = least if rival == PRINTED else None
-            ratio(table, "single", f"{arm} against torch {rival}", best[rival], best[arm], scale, wanted)
+            ratio(
+                table,
+                "single",
+                f"{arm} against torch {rival}",
+                best[rival],
+                best[arm],
+                scale,
+                wanted,
+            )
     if loops:
-        ratio(table, "single", "C against symmetric (what is left)", best["symmetric"], best["C"], 1.0)
+        ratio(
+            table, "single", "C against symmetric (what is left)", best["symmetric"], best["C"], 1.0
+        )
     for arm, seconds in firsts.items():
         table.add("single", f"{arm}: compile and first run", seconds, "s")
         for rival in torch_loop.STYLES:
             words = f"{arm}: torch {rival} / (compile and run)"
-            table.add("single", words, scale * best[rival].wall / seconds, "x", 1 if rival == PRINTED else None)
+            table.add(
+                "single",
+                words,
+                scale * best[rival].wall / seconds,
+                "x",
+                1 if rival == PRINTED else None,
+            )
     end_to_end(table, steps, base)
 
 
@@ -135,7 +183,13 @@ def end_to_end(table: Table, steps: int, base: float) -> None:
     with tempfile.TemporaryDirectory() as folder:
         at, fresh = record_steps(steps), []
         go = lambda eta: ps.run(
-            "regular_language", "symmetric", steps=steps, eta=eta, at=at, store=folder, progress=False
+            "regular_language",
+            "symmetric",
+            steps=steps,
+            eta=eta,
+            at=at,
+            store=folder,
+            progress=False,
         )
         go(0.09)
         for eta in (0.091, 0.092, 0.093):
@@ -156,7 +210,10 @@ def lanes(table: Table, quick: bool) -> None:
     trial = 256 if quick else 512
     widths, blocks = (32, 64, 128, 256), (8, 16, 32, 64)
     lam, eta = (
-        x.ravel() for x in np.meshgrid(np.linspace(2, 18, runs // 32), np.linspace(0.05, 0.2, 32), indexing="ij")
+        x.ravel()
+        for x in np.meshgrid(
+            np.linspace(2, 18, runs // 32), np.linspace(0.05, 0.2, 32), indexing="ij"
+        )
     )
     at = record_steps(steps)
     table.title(f"{runs} runs over lam and eta, {steps} steps each, {RECORDS} log-spaced records")
@@ -165,32 +222,49 @@ def lanes(table: Table, quick: bool) -> None:
         """The product's own cut of a sweep: one job for each block, one after the other."""
         parts = []
         for i in range(0, count, width):
-            columns = {"lam": tuple(lam[i : i + width].tolist()), "eta": tuple(eta[i : i + width].tolist())}
+            columns = {
+                "lam": tuple(lam[i : i + width].tolist()),
+                "eta": tuple(eta[i : i + width].tolist()),
+            }
             parts.append(execute(engine_job("symmetric", steps, columns)))
         return {t: np.concatenate([p[t] for p in parts]) for t in parts[0]}
 
     few = slice(0, 256)
     alone = execute(engine_job("exhaustive", steps, lam=float(lam[40]), eta=float(eta[40])))
     path = in_blocks(64, 256)
-    compare(table, "lanes", "lane 40 against its own exhaustive run", {t: x[40] for t, x in path.items()}, alone)
+    compare(
+        table,
+        "lanes",
+        "lane 40 against its own exhaustive run",
+        {t: x[40] for t, x in path.items()},
+        alone,
+    )
     loops = _c_loops(*blocks)
     for block, loop in loops.items():
         found = dict(zip(at, loop(lam[few], eta[few], steps, SWITCH, at)[0], strict=True))
         compare(table, "lanes", f"C, blocks of {block}: 256 runs", found, path)
 
     # Which width, which block: on fewer runs.
-    contestants: dict[str, Callable[[], Any]] = {f"width {w}": (lambda w=w: in_blocks(w, trial)) for w in widths}
+    contestants: dict[str, Callable[[], Any]] = {
+        f"width {w}": (lambda w=w: in_blocks(w, trial)) for w in widths
+    }
     few = slice(0, trial)
-    contestants |= {f"C {b}": (lambda f=f: f(lam[few], eta[few], steps, SWITCH, at)) for b, f in loops.items()}
+    contestants |= {
+        f"C {b}": (lambda f=f: f(lam[few], eta[few], steps, SWITCH, at)) for b, f in loops.items()
+    }
     for width in widths:
         in_blocks(width, width)
     found = take_turns(contestants, 2)
     for name, timing in found.items():
         words = f"symmetric, {name}" if name[0] == "w" else f"C, blocks of {name[2:]}"
-        table.add("lanes", f"{words} ({trial} runs)", 1e6 * timing.wall / trial / steps, "us/run-step")
+        table.add(
+            "lanes", f"{words} ({trial} runs)", 1e6 * timing.wall / trial / steps, "us/run-step"
+        )
 
     styles = torch_loops().STYLES
-    contestants = {style: eager(style) for style in styles} | {"symmetric": lambda: in_blocks(128, runs)}
+    contestants = {style: eager(style) for style in styles} | {
+        "symmetric": lambda: in_blocks(128, runs)
+    }
     if loops:
         quickest = min(loops, key=lambda b: found[f"C {b}"].wall)
         contestants["C"] = lambda: loops[quickest](lam, eta, steps, SWITCH, at)
@@ -200,18 +274,52 @@ def lanes(table: Table, quick: bool) -> None:
     per_step = lambda name: 1e6 * best[name].wall / steps / runs
     seconds = f"{best['symmetric'].wall:.1f} s in all"
     for style in styles:
-        table.add("lanes", f"torch eager, {style}", 1e6 * best[style].wall / TORCH_SAMPLE, "us/step")
-    table.add("lanes", f"symmetric, {runs} runs in blocks of 128", per_step("symmetric"), "us/run-step", note=seconds)
+        table.add(
+            "lanes", f"torch eager, {style}", 1e6 * best[style].wall / TORCH_SAMPLE, "us/step"
+        )
+    table.add(
+        "lanes",
+        f"symmetric, {runs} runs in blocks of 128",
+        per_step("symmetric"),
+        "us/run-step",
+        note=seconds,
+    )
     for style in styles:
         wanted = 5000 if style == PRINTED else None
-        ratio(table, "lanes", f"symmetric against torch {style}", best[style], best["symmetric"], scale, wanted)
-    if loops:
-        table.add("lanes", f"C, {runs} runs in blocks of {quickest}, same records", per_step("C"), "us/run-step")
-        table.add(
-            "lanes", f"C, {runs} runs in blocks of {quickest}, loss every step", per_step("C always"), "us/run-step"
+        ratio(
+            table,
+            "lanes",
+            f"symmetric against torch {style}",
+            best[style],
+            best["symmetric"],
+            scale,
+            wanted,
         )
-        ratio(table, "lanes", "symmetric against C, same records", best["C"], best["symmetric"], 1.0)
-        ratio(table, "lanes", "symmetric against C, loss every step", best["C always"], best["symmetric"], 1.0, 1)
+    if loops:
+        table.add(
+            "lanes",
+            f"C, {runs} runs in blocks of {quickest}, same records",
+            per_step("C"),
+            "us/run-step",
+        )
+        table.add(
+            "lanes",
+            f"C, {runs} runs in blocks of {quickest}, loss every step",
+            per_step("C always"),
+            "us/run-step",
+        )
+        ratio(
+            table, "lanes", "symmetric against C, same records", best["C"], best["symmetric"], 1.0
+        )
+        ratio(
+            table,
+            "lanes",
+            "symmetric against C, loss every step",
+            best["C always"],
+            best["symmetric"],
+            1.0,
+            1,
+        )
 
 
 def _seconds(advance: Any, steps: int, rounds: int = 3) -> float:
@@ -237,13 +345,21 @@ def scaling(table: Table, quick: bool) -> None:
             count = int(np.clip(0.4 / guess, 64, 400_000))
             cost[arm].append((seconds(count) - call) / (count - 8))
             table.add("scaling", f"{arm}, N = {n}", 1e6 * cost[arm][-1], "us/step")
-    fits = [("symmetric", 64, 256)] if quick else [("symmetric", 128, 1024), ("symmetric", 128, 512)]
+    fits = (
+        [("symmetric", 64, 256)] if quick else [("symmetric", 128, 1024), ("symmetric", 128, 512)]
+    )
     for arm, low, high in [*fits, ("exhaustive", 4, 10)]:
         x = np.array([n * 2.0**n if arm == "exhaustive" else n for n in sizes[arm]])
         keep = [low <= n <= high for n in sizes[arm]]
         slope, error = _slope(np.log(x[keep]), np.log(np.array(cost[arm])[keep]))
         law = "N 2^N" if arm == "exhaustive" else "N"
-        table.add("scaling", f"{arm}: exponent of {law}, {low} <= N <= {high}", slope, "", note=f"+- {error:.2g} (95%)")
+        table.add(
+            "scaling",
+            f"{arm}: exponent of {law}, {low} <= N <= {high}",
+            slope,
+            "",
+            note=f"+- {error:.2g} (95%)",
+        )
 
 
 def _advancer(arm: str, length: int) -> Callable[[int], Any]:
@@ -265,7 +381,9 @@ def _advancer(arm: str, length: int) -> Callable[[int], Any]:
         starts = np.full(SPANS, steps)
         starts[0] = 0
         nowhere = np.zeros(SPANS, bool)
-        call = Call(starts=starts, stops=np.full(SPANS, steps), is_record=nowhere, asks_until=nowhere)
+        call = Call(
+            starts=starts, stops=np.full(SPANS, steps), is_record=nowhere, asks_until=nowhere
+        )
         with exact_numbers():
             jax.block_until_ready(advance_stage_jit(second, inputs, state, job.nobody_done(), call))
 

@@ -26,14 +26,27 @@ def startup(table: Table, quick: bool) -> None:
     rounds = 2 if quick else 5
     with tempfile.TemporaryDirectory() as folder:
         run = lambda *words, **more: _phasescope(folder, *words, **more)
-        calls = {"list": ("list",), "--help": ("--help",), "run (a typo)": ("run", "regular_language", "symetric")}
+        calls = {
+            "list": ("list",),
+            "--help": ("--help",),
+            "run (a typo)": ("run", "regular_language", "symetric"),
+        }
         for words in calls.values():
             run(*words)  # byte code, catalogues
-        best = take_turns({name: (lambda words=words: run(*words)) for name, words in calls.items()}, rounds)
+        best = take_turns(
+            {name: (lambda words=words: run(*words)) for name, words in calls.items()}, rounds
+        )
         for name, words in calls.items():
             table.add("startup", f"phasescope {name}", best[name].wall, "s", -0.5)
             heavy = run(*words, imports=True)
-            table.add("startup", f"phasescope {name}: heavy packages imported", len(heavy), "", -0.5, " ".join(heavy))
+            table.add(
+                "startup",
+                f"phasescope {name}: heavy packages imported",
+                len(heavy),
+                "",
+                -0.5,
+                " ".join(heavy),
+            )
 
 
 # A first question of a step arm and of two flows: study, arm, fixed numbers, and the float that is asked for anew.
@@ -91,28 +104,61 @@ def answers(table: Table, quick: bool) -> None:
                 }
                 for name, values in calls.items():
                     output, taken = _child(ASK, environment, question, values)
-                    if name == "second":  # its last question is asked of a process that has answered one
+                    if (
+                        name == "second"
+                    ):  # its last question is asked of a process that has answered one
                         taken.wall -= output["seconds"][-1][0]
                         taken.cpu -= output["seconds"][-1][1]
-                    best[name] = Timing(min(best[name].wall, taken.wall), min(best[name].cpu, taken.cpu))
+                    best[name] = Timing(
+                        min(best[name].wall, taken.wall), min(best[name].cpu, taken.cpu)
+                    )
                     said.setdefault(name, []).append(output)
         label = f"{study}.{arm}"
         for name, timing in best.items():
-            table.add("answers", f"{label}: {name}", timing.wall, "s", None, f"CPU time: {timing.cpu:.3g}")
+            table.add(
+                "answers", f"{label}: {name}", timing.wall, "s", None, f"CPU time: {timing.cpu:.3g}"
+            )
         again = min(output["seconds"][-1][0] for output in said["second"])
         table.add("answers", f"{label}: asked again in the same process", again, "s")
-        compiled = {name: max(output["compiled"] for output in said[name]) for name in ("first", "second")}
-        table.add("answers", f"{label}: programs compiled by the first process", compiled["first"], "")
-        table.add("answers", f"{label}: programs compiled by the second process", compiled["second"], "", -0.5)
-        ratio(table, "answers", f"{label}: first over second process", best["first"], best["second"], 1.0)
-        ratio(table, "answers", f"{label}: second process over imports alone", best["second"], best["imports"], 1.0)
+        compiled = {
+            name: max(output["compiled"] for output in said[name]) for name in ("first", "second")
+        }
+        table.add(
+            "answers", f"{label}: programs compiled by the first process", compiled["first"], ""
+        )
+        table.add(
+            "answers",
+            f"{label}: programs compiled by the second process",
+            compiled["second"],
+            "",
+            -0.5,
+        )
+        ratio(
+            table,
+            "answers",
+            f"{label}: first over second process",
+            best["first"],
+            best["second"],
+            1.0,
+        )
+        ratio(
+            table,
+            "answers",
+            f"{label}: second process over imports alone",
+            best["second"],
+            best["imports"],
+            1.0,
+        )
 
 
 def _child(program: str, environment: dict[str, str], *words: str) -> tuple[Any, Timing]:
     """What a fresh process printed as JSON on its last line, and how long it took from its start to its end."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-c", program, *words], env=os.environ | environment, capture_output=True, text=True
+        [sys.executable, "-c", program, *words],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
     )
     wall, after = time.perf_counter() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode:
@@ -130,9 +176,18 @@ def _phasescope(folder: str, *words: str, imports: bool = False) -> list[str]:
         "heavy = ('jax', 'torch', 'diffrax', 'matplotlib', 'scipy', 'pandas', 'xarray')\n"
         "print('\\nimported:', *(m for m in heavy if m in sys.modules), file=sys.stderr)"
     )
-    environment = os.environ | {"XDG_CACHE_HOME": f"{folder}/cache", "PHASESCOPE_STORE": f"{folder}/store"}
-    command = [sys.executable, "-c", program] if imports else [str(Path(sys.executable).parent / "phasescope")]
-    done = subprocess.run([*command, *words], env=environment, capture_output=True, text=True, cwd=folder)
+    environment = os.environ | {
+        "XDG_CACHE_HOME": f"{folder}/cache",
+        "PHASESCOPE_STORE": f"{folder}/store",
+    }
+    command = (
+        [sys.executable, "-c", program]
+        if imports
+        else [str(Path(sys.executable).parent / "phasescope")]
+    )
+    done = subprocess.run(
+        [*command, *words], env=environment, capture_output=True, text=True, cwd=folder
+    )
     if done.returncode and words[0] != "run":
         raise SystemExit(f"phasescope {' '.join(words)} failed:\n{done.stderr}")
     return done.stderr.splitlines()[-1].removeprefix("imported:").split() if imports else []

@@ -44,9 +44,14 @@ def batches(torch, spec, count: int, device: str):
 
     from phasescope.studies.state_tracking import data
 
-    chains = [data.chains(jr.key(i), spec.action, spec.variables, spec.length, spec.batch) for i in range(count)]
+    chains = [
+        data.chains(jr.key(i), spec.action, spec.variables, spec.length, spec.batch)
+        for i in range(count)
+    ]
     put = lambda x: torch.tensor(np.asarray(x), dtype=torch.long, device=device)
-    return chains, [(put(data.predicates(c, spec.tokens)), put(data.answers(c, spec.tokens))) for c in chains]
+    return chains, [
+        (put(data.predicates(c, spec.tokens)), put(data.answers(c, spec.tokens))) for c in chains
+    ]
 
 
 def compare_updates(table: Table, torch, spec, device: str) -> None:
@@ -81,7 +86,9 @@ def compare_updates(table: Table, torch, spec, device: str) -> None:
     gap = float(np.max(np.abs(np.array(found) / np.array(expected) - 1)))
     table.add("updates", "ten updates: largest relative difference of the loss", gap, "", -SAME)
     if not gap < SAME:
-        raise SystemExit(f"the contestants do not follow the same trajectory: {gap:.3g}; their speeds mean nothing.")
+        raise SystemExit(
+            f"the contestants do not follow the same trajectory: {gap:.3g}; their speeds mean nothing."
+        )
 
 
 def updates(table: Table, quick: bool) -> None:
@@ -96,19 +103,27 @@ def updates(table: Table, quick: bool) -> None:
     for group in ("C6", "S5"):
         spec = study.specify(None, group=group, **setting(gpu, quick))
         lanes, count = (SEEDS if gpu else 1), (4 if quick else 200 if gpu else 20)
-        table.title(f"{group}, {setting(gpu, quick)}, {lanes} seed{'s' * (lanes > 1)}, float32, {count} updates")
+        table.title(
+            f"{group}, {setting(gpu, quick)}, {lanes} seed{'s' * (lanes > 1)}, float32, {count} updates"
+        )
         compare_updates(table, torch, spec, "cuda" if gpu else "cpu")
         ours, net = our_updates(table, spec, lanes)
         theirs = {
             name: eager_updates(torch, spec, net, count, "cuda" if gpu else "cpu", fused)
             for name, fused in (("torch", False), ("torch, fused Adam", True))
         }
-        best = take_turns({"jax": lambda run=ours, n=count: run(n)} | theirs, 1 if quick else 3 if gpu else 5)
+        best = take_turns(
+            {"jax": lambda run=ours, n=count: run(n)} | theirs, 1 if quick else 3 if gpu else 5
+        )
         for name, timing in best.items():
             seeds = f"ms, {lanes} seeds" if name == "jax" and gpu else "ms"
             table.add("updates", f"{group}: {name}", 1e3 * timing.wall / count, seeds)
         base = min((best[name] for name in theirs), key=lambda timing: timing.wall)
-        words = f"{lanes} seeds as lanes, against as many eager loops" if gpu else "against eager PyTorch"
+        words = (
+            f"{lanes} seeds as lanes, against as many eager loops"
+            if gpu
+            else "against eager PyTorch"
+        )
         ratio(table, "updates", f"{group}: {words}", base, best["jax"], lanes, 8 if gpu else 1)
 
 
@@ -136,7 +151,12 @@ def our_updates(table: Table, spec, lanes: int):
         advance = jax.jit(jax.vmap(dynamics.advance, in_axes=(0, None, None, 0)))
         began = time.perf_counter()
         jax.block_until_ready(advance(state, 0, 1, keys))
-        table.add("updates", f"{spec.group}: compilation and the first update", time.perf_counter() - began, "s")
+        table.add(
+            "updates",
+            f"{spec.group}: compilation and the first update",
+            time.perf_counter() - began,
+            "s",
+        )
         net = jax.tree.map(lambda x: x[0], state.params.net)
 
     def run(count: int) -> None:
@@ -192,11 +212,18 @@ def rollouts(table: Table, quick: bool) -> None:
             def say(n, chains):
                 clauses = network.embed(net, chains)
                 _, context = network.attention(net, clauses)
-                scores = network.logits(net, context, clauses.plain_answers, first=network.VALUE)[..., 0, :]
+                scores = network.logits(net, context, clauses.plain_answers, first=network.VALUE)[
+                    ..., 0, :
+                ]
                 value = scores.argmax(-1)[:, n] - net.shape.tokens.first_value
-                return data.Chains(chains.names, chains.actions, chains.values.at[:, n + 1].set(value))
+                return data.Chains(
+                    chains.names, chains.actions, chains.values.at[:, n + 1].set(value)
+                )
 
-            return jax.lax.fori_loop(0, length, say, chains).values[:, 1:] + net.shape.tokens.first_value
+            return (
+                jax.lax.fori_loop(0, length, say, chains).values[:, 1:]
+                + net.shape.tokens.first_value
+            )
 
         again = jax.jit(start_over)
         work = {"kept": lambda: jax.block_until_ready(roll(net, chains).values)}
@@ -212,7 +239,9 @@ def rollouts(table: Table, quick: bool) -> None:
             table.add("rollout", f"{name}, starting over: share of equal tokens", same, "", 0.99)
         best = take_turns(work | slow, 1 if quick or not gpu else 3)
     for name, timing in best.items():
-        table.add("rollout", f"{name if name == 'kept' else name + ', starting over'}", timing.wall, "s")
+        table.add(
+            "rollout", f"{name if name == 'kept' else name + ', starting over'}", timing.wall, "s"
+        )
     for name in slow:
         wanted = 20 if name == "jax" else None  # the same model; eager torch is printed beside it
         words = f"keys and values kept, against {name} starting over"
@@ -231,7 +260,13 @@ def routing(table: Table, quick: bool) -> None:
         first = time.perf_counter() - began
         began = time.perf_counter()
         accuracy_by_length(group, (length,), 10.0, 10.0, samples=count)
-        table.add("routing", f"{group}: rollout and forced accuracy", time.perf_counter() - began, "s", -10)
+        table.add(
+            "routing",
+            f"{group}: rollout and forced accuracy",
+            time.perf_counter() - began,
+            "s",
+            -10,
+        )
         note = f"accuracy {float(found.rollout[0]):.3f}"
         table.add("routing", f"{group}: the same with compilation", first, "s", note=note)
 

@@ -25,7 +25,9 @@ class Loop:
     """One run: weights that require gradients, fixed output weights, samples."""
 
     def __init__(self, weights, a, tokens, labels, eta: float, style: str) -> None:
-        self.parameters = [torch.tensor(np.asarray(w), dtype=torch.float64, requires_grad=True) for w in weights]
+        self.parameters = [
+            torch.tensor(np.asarray(w), dtype=torch.float64, requires_grad=True) for w in weights
+        ]
         self.a, self.labels = torch.tensor(np.asarray(a)), torch.tensor(np.asarray(labels))
         self.tokens, self.eta = torch.tensor(np.asarray(tokens), dtype=torch.long), eta
         words = self.parameters[0].shape[1]

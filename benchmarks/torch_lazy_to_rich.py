@@ -8,7 +8,9 @@ import torch
 from harness import Timing
 
 
-def losses(weights: dict[str, torch.Tensor], x: torch.Tensor, c_star: float, share: float) -> torch.Tensor:
+def losses(
+    weights: dict[str, torch.Tensor], x: torch.Tensor, c_star: float, share: float
+) -> torch.Tensor:
     """Both partial losses over a batch (sequence, position) behind a sharp first layer."""
     keys, values, query = x[:, :-2], x[:, 1:-1], x[:, -1:]
     distance = torch.arange(keys.shape[1] - 1, -1, -1, dtype=x.dtype)
@@ -22,10 +24,15 @@ def losses(weights: dict[str, torch.Tensor], x: torch.Tensor, c_star: float, sha
 
 def start(sigma: float, dtype: torch.dtype) -> dict[str, torch.Tensor]:
     """Five scalars."""
-    return {name: torch.full((), sigma, dtype=dtype, requires_grad=True) for name in ("p", "g", "w_k", "w_q", "h")}
+    return {
+        name: torch.full((), sigma, dtype=dtype, requires_grad=True)
+        for name in ("p", "g", "w_k", "w_q", "h")
+    }
 
 
-def step(weights: dict[str, torch.Tensor], x: torch.Tensor, eta: float, c_star: float, share: float) -> torch.Tensor:
+def step(
+    weights: dict[str, torch.Tensor], x: torch.Tensor, eta: float, c_star: float, share: float
+) -> torch.Tensor:
     """One update in place; the losses before it."""
     found = losses(weights, x, c_star, share)
     slopes = torch.autograd.grad(found.sum(), list(weights.values()))

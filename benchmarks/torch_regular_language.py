@@ -66,10 +66,19 @@ class Log:
     attention: list[np.ndarray] = dataclasses.field(default_factory=list)
 
 
-def train(steps: int, length: int = 6, lam: float = 2.0, eta: float = 0.1, switch: int = 100, style: str = "lookup"):
+def train(
+    steps: int,
+    length: int = 6,
+    lam: float = 2.0,
+    eta: float = 0.1,
+    switch: int = 100,
+    style: str = "lookup",
+):
     """Two phases of gradient descent; the log and the seconds of the loop alone (wall, CPU)."""
     model, log = Attention(length, lam, style), Log()
-    optimiser = torch.optim.SGD([{"params": [model.u], "lr": eta}, {"params": [model.W], "lr": eta * lam}])
+    optimiser = torch.optim.SGD(
+        [{"params": [model.u], "lr": eta}, {"params": [model.W], "lr": eta * lam}]
+    )
     wall, cpu = time.perf_counter(), time.process_time()
     for t in range(steps):
         if t == switch:

@@ -26,13 +26,22 @@ class Data:
     label: torch.Tensor
 
     @classmethod
-    def syn(cls, num_last: int, per_last: int, dtype: torch.dtype = torch.float32, C: int = 10, D: int = 10) -> Data:
+    def syn(
+        cls,
+        num_last: int,
+        per_last: int,
+        dtype: torch.dtype = torch.float32,
+        C: int = 10,
+        D: int = 10,
+    ) -> Data:
         K = num_last * per_last
         S = C + D * K
         P = torch.zeros(K, S + num_last + K, dtype=dtype)
         P[:, :C] = 1.0
         for k in range(K):
-            P[k, C + k * D : C + (k + 1) * D] = torch.linspace(0.1, 1.0, D, dtype=torch.float64).to(dtype)
+            P[k, C + k * D : C + (k + 1) * D] = torch.linspace(0.1, 1.0, D, dtype=torch.float64).to(
+                dtype
+            )
         rows = torch.arange(K)
         return cls(P / P.sum(1, keepdim=True), S + rows // per_last, S + num_last + rows)
 
@@ -67,7 +76,9 @@ def train(
     """
     K, M = data.P.shape
     width = M**-0.5 if init == "uniform" else 0.0
-    table = lambda i: torch.tensor(start[i]) if start else (2 * torch.rand(M, M, dtype=data.P.dtype) - 1) * width
+    table = lambda i: (
+        torch.tensor(start[i]) if start else (2 * torch.rand(M, M, dtype=data.P.dtype) - 1) * width
+    )
     Y, Z = (table(i).requires_grad_() for i in range(2))
     groups = [{"params": [Y], "lr": eta_Y}, {"params": [Z], "lr": eta_Z}]
     optimiser, log = torch.optim.SGD(groups, lr=1.0, momentum=0.9), Log()

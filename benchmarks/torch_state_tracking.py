@@ -13,7 +13,19 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-FIELDS = ("embedding", "query", "key", "value", "out", "up", "up_bias", "down", "down_bias", "read", "read_bias")
+FIELDS = (
+    "embedding",
+    "query",
+    "key",
+    "value",
+    "out",
+    "up",
+    "up_bias",
+    "down",
+    "down_bias",
+    "read",
+    "read_bias",
+)
 
 
 class Decoder(nn.Module):
@@ -24,22 +36,37 @@ class Decoder(nn.Module):
         put = lambda x: nn.Parameter(torch.tensor(np.asarray(x), device=device))
         for name in FIELDS:
             setattr(self, name, put(getattr(net, name)))
-        self.norms = nn.ParameterList([put(x) for norm in net.norms for x in (norm.scale, norm.shift)])
+        self.norms = nn.ParameterList(
+            [put(x) for norm in net.norms for x in (norm.scale, norm.shift)]
+        )
         self.width, self.tokens = net.shape.width, net.shape.tokens
 
     def normed(self, place: int, x: torch.Tensor) -> torch.Tensor:
         if not len(self.norms):
             return x
-        return functional.layer_norm(x, (self.width,), self.norms[2 * place], self.norms[2 * place + 1])
+        return functional.layer_norm(
+            x, (self.width,), self.norms[2 * place], self.norms[2 * place + 1]
+        )
 
     def forward(self, predicates: torch.Tensor, answers: torch.Tensor) -> torch.Tensor:
         """Scores of the clauses that follow the answers; both are token numbers, [chain, clause, slot]."""
         E, blank, L = self.embedding, self.tokens.blank, predicates.shape[1]
-        p = E[0][predicates[..., 0]] + E[1][predicates[..., 1]] + E[2][predicates[..., 2]] + (E[3, blank] + E[4, blank])
-        a = E[3][answers[..., 3]] + E[4][answers[..., 4]] + (E[0, blank] + E[1, blank] + E[2, blank])
+        p = (
+            E[0][predicates[..., 0]]
+            + E[1][predicates[..., 1]]
+            + E[2][predicates[..., 2]]
+            + (E[3, blank] + E[4, blank])
+        )
+        a = (
+            E[3][answers[..., 3]]
+            + E[4][answers[..., 4]]
+            + (E[0, blank] + E[1, blank] + E[2, blank])
+        )
         a, x = self.normed(0, a), self.normed(0, torch.cat([p, a], 1))
         D, (_, H, S) = self.width, self.query.shape
-        heads = lambda x, matrix: (x @ matrix.reshape(D, D)).view(*x.shape[:2], H, S).transpose(1, 2)
+        heads = lambda x, matrix: (
+            (x @ matrix.reshape(D, D)).view(*x.shape[:2], H, S).transpose(1, 2)
+        )
         n = a.shape[1]
         mask = torch.ones(n, L + n, dtype=torch.bool, device=x.device).tril(L)
         found = functional.scaled_dot_product_attention(
@@ -54,7 +81,9 @@ class Decoder(nn.Module):
         """Cross-entropy of the next clause, summed over slots and steps, a mean over chains."""
         scores = self(predicates, answers[:, :-1])
         wanted = answers[:, 1:].reshape(-1)
-        return functional.cross_entropy(scores.reshape(len(wanted), -1), wanted, reduction="sum") / len(answers)
+        return functional.cross_entropy(
+            scores.reshape(len(wanted), -1), wanted, reduction="sum"
+        ) / len(answers)
 
     @torch.no_grad()
     def starting_over(self, predicates: torch.Tensor, answers: torch.Tensor) -> torch.Tensor:
@@ -67,7 +96,12 @@ class Decoder(nn.Module):
         return said[:, 1:, 4]
 
 
-def updates(model: Decoder, batches: list[tuple[torch.Tensor, torch.Tensor]], eta: float, fused: bool = False) -> list:
+def updates(
+    model: Decoder,
+    batches: list[tuple[torch.Tensor, torch.Tensor]],
+    eta: float,
+    fused: bool = False,
+) -> list:
     """One Adam update on each batch; the losses before them, still on the device."""
     optimiser = torch.optim.Adam(model.parameters(), lr=eta, fused=fused)
     losses = []

@@ -9,13 +9,17 @@ from pathlib import Path
 if metadata.version("jaxlib").startswith("0.10."):
     # Two thirds of these tests is compilation, and the older code generator takes a third less. Later versions lack it, and
     # end at once on a switch that they do not know.
-    os.environ["XLA_FLAGS"] = f"--xla_cpu_use_fusion_emitters=false {os.environ.get('XLA_FLAGS', '')}"
+    os.environ["XLA_FLAGS"] = (
+        f"--xla_cpu_use_fusion_emitters=false {os.environ.get('XLA_FLAGS', '')}"
+    )
 
 import jaxtyping
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-assert "phasescope.spec" not in sys.modules, "annotations can only be enforced before phasescope is imported"
+assert "phasescope.spec" not in sys.modules, (
+    "annotations can only be enforced before phasescope is imported"
+)
 jaxtyping.install_import_hook("phasescope", "runtime_types.checked")
 
 
@@ -54,7 +58,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     names = {item: item.path.relative_to(folder).as_posix() for item in items}
 
     def rank(item: pytest.Item) -> int:
-        return next((i for i, start in enumerate(LONGEST) if names[item].startswith(start)), len(LONGEST))
+        return next(
+            (i for i, start in enumerate(LONGEST) if names[item].startswith(start)), len(LONGEST)
+        )
 
     items.sort(key=rank)
     for item in items:

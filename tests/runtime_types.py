@@ -20,6 +20,9 @@ _beartype = beartype(conf=BeartypeConf(is_pep484_tower=True))
 def checked(function):
     """The function, with its annotations enforced; inside a program a Spec holds arrays where it says numbers."""
     free = function.__module__ in UNCHECKED or function.__qualname__.endswith("Spec.__init__")
-    if free or function.__annotations__.get("return") in ("Self", Self):  # beartype sees `Self` only in a whole class
+    if free or function.__annotations__.get("return") in (
+        "Self",
+        Self,
+    ):  # beartype sees `Self` only in a whole class
         return function
     return _beartype(function)

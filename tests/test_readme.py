@@ -28,7 +28,9 @@ def test_the_table_of_verdicts_lists_every_built_in_study_with_its_established_o
 def test_every_picture_and_page_that_the_readme_shows_is_there():
     text = README.read_text()
     links = [part.split(")")[0] for part in text.split("](")[1:]]
-    assert [link for link in links if "://" not in link and not (README.parent / link).exists()] == []
+    assert [
+        link for link in links if "://" not in link and not (README.parent / link).exists()
+    ] == []
 
 
 PAGES = [*sorted((README.parent / "docs").glob("*.md")), README.parent / "CONTRIBUTING.md"]
@@ -37,7 +39,9 @@ PAGES = [*sorted((README.parent / "docs").glob("*.md")), README.parent / "CONTRI
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_file_that_a_page_links_to_or_names_is_there(page: Path):
     text = page.read_text()
-    links = [page.parent / link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
+    links = [
+        page.parent / link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link
+    ]
     named = [README.parent / path for path in re.findall(r"`(src/phasescope/[\w./]+)`", text)]
     assert [str(path) for path in links + named if not path.exists()] == []
 

@@ -12,7 +12,9 @@ GROUP = "phasescope.studies"
 def installed() -> dict[str, EntryPoint]:
     """All installed studies. A built-in one cannot be shadowed by a foreign package: the foreign one is left out."""
     found: dict[str, EntryPoint] = {}
-    for point in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda p: not is_built_in(p)):
+    for point in sorted(
+        importlib.metadata.entry_points(group=GROUP), key=lambda p: not is_built_in(p)
+    ):
         if point.name not in found:
             found[point.name] = point
         elif found[point.name].value != point.value:
@@ -26,7 +28,9 @@ def installed() -> dict[str, EntryPoint]:
 
 def is_built_in(point: EntryPoint) -> bool:
     """Whether phasescope itself brings the study."""
-    return point.value.startswith("phasescope.studies.") and (point.dist is None or point.dist.name == "phasescope")
+    return point.value.startswith("phasescope.studies.") and (
+        point.dist is None or point.dist.name == "phasescope"
+    )
 
 
 def owner(point: EntryPoint) -> str:

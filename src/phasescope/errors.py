@@ -124,7 +124,9 @@ def unknown(kind: str, name: str, known: Iterable[str], study: str) -> StudyNotF
     return StudyNotFound(f'{study} has no {kind} "{name}". {nearest(name, known)}')
 
 
-def unknown_to_all(kind: str, name: str, known: Iterable[str], studies: Iterable[str]) -> StudyNotFound:
+def unknown_to_all(
+    kind: str, name: str, known: Iterable[str], studies: Iterable[str]
+) -> StudyNotFound:
     """None of some studies has the claim or figure that was asked for."""
     return StudyNotFound(f'{", ".join(studies)}: no {kind} "{name}". {nearest(name, known)}')
 

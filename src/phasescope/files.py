@@ -14,9 +14,7 @@ from typing import Any
 
 from .errors import StoreError
 
-ADVICE = (
-    "What was stored before is intact. Make room or get access, or choose another folder: --store DIR, PHASESCOPE_STORE"
-)
+ADVICE = "What was stored before is intact. Make room or get access, or choose another folder: --store DIR, PHASESCOPE_STORE"
 
 
 @contextlib.contextmanager
@@ -27,7 +25,9 @@ def os_errors_as_store_errors(path: Path, doing: str) -> Iterator[None]:
     except StoreError:
         raise
     except OSError as error:
-        where = f" ({error.filename})" if error.filename and str(error.filename) != str(path) else ""
+        where = (
+            f" ({error.filename})" if error.filename and str(error.filename) != str(path) else ""
+        )
         refused = StoreError(f"cannot {doing} {path}: {error.strerror or error}{where}. {ADVICE}.")
         refused.errno = error.errno
         raise refused from error
@@ -58,7 +58,13 @@ def sync_folder(folder: Path) -> None:
 
 def write_new(path: Path, data: bytes) -> None:
     """Write and fsync a new file, that nobody looks for yet."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    flags = (
+        os.O_WRONLY
+        | os.O_CREAT
+        | os.O_EXCL
+        | getattr(os, "O_NOFOLLOW", 0)
+        | getattr(os, "O_BINARY", 0)
+    )
     handle = os.open(path, flags, 0o644)
     try:
         view = memoryview(data)
@@ -72,7 +78,9 @@ def write_new(path: Path, data: bytes) -> None:
 def write_atomically(path: Path, data: bytes, temporary: str = "") -> None:
     """Write a file so that its name shows all of it or nothing; the folder is synced by the caller."""
     draft = path.with_name(f".{path.name}{temporary}.part")
-    draft.unlink(missing_ok=True)  # what a dead writer left; a link of this name goes, not what it points to
+    draft.unlink(
+        missing_ok=True
+    )  # what a dead writer left; a link of this name goes, not what it points to
     try:
         write_new(draft, data)
         os.replace(draft, path)
@@ -96,4 +104,6 @@ def to_json(value: Any) -> Any:
         return {str(k): to_json(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [to_json(v) for v in value]
-    raise StoreError(f"cannot store {value!r}: a manifest holds numbers, words, lists and mappings. Convert it first.")
+    raise StoreError(
+        f"cannot store {value!r}: a manifest holds numbers, words, lists and mappings. Convert it first."
+    )

@@ -67,7 +67,11 @@ def field(
         "symbol": symbol, "doc": doc, "unit": unit, "at_least": at_least, "above": above, "at_most": at_most,
         "choices": tuple(choices), "infinite": infinite, "traced": traced,
     }  # fmt: skip
-    return eqx.field(metadata=metadata) if default is _NO_DEFAULT else eqx.field(default=default, metadata=metadata)
+    return (
+        eqx.field(metadata=metadata)
+        if default is _NO_DEFAULT
+        else eqx.field(default=default, metadata=metadata)
+    )
 
 
 class Spec(eqx.Module):
@@ -89,7 +93,9 @@ class Spec(eqx.Module):
         kinds = field_types(type(self))
         for f in dataclasses.fields(self):
             value = getattr(self, f.name)
-            if isinstance(value, jax.Array):  # a swept column or a tracer: checked before it was made
+            if isinstance(
+                value, jax.Array
+            ):  # a swept column or a tracer: checked before it was made
                 continue
             value = _coerce(f, kinds[f.name], value)
             _check_range(f, value)
@@ -106,7 +112,9 @@ class Spec(eqx.Module):
     def to_json(self) -> dict[str, Value]:
         """Plain values by name; infinities as strings, so that the text is strict JSON."""
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        return {k: str(v) if isinstance(v, float) and math.isinf(v) else v for k, v in values.items()}
+        return {
+            k: str(v) if isinstance(v, float) and math.isinf(v) else v for k, v in values.items()
+        }
 
     @classmethod
     def from_json(cls, values: Mapping[str, Value]) -> Self:
@@ -158,7 +166,9 @@ def field_types(cls: type[Spec]) -> dict[str, tuple[type, ...]]:
         union = typing.get_origin(hint) in (typing.Union, types.UnionType)
         kinds = typing.get_args(hint) if union else (hint,)
         if not set(kinds) <= {bool, int, float, str, type(None)}:
-            raise SpecError(f"{cls.__name__}.{f.name}: a field is a bool, int, float or str, got {hint}.")
+            raise SpecError(
+                f"{cls.__name__}.{f.name}: a field is a bool, int, float or str, got {hint}."
+            )
         out[f.name] = kinds
     return out
 
@@ -193,14 +203,18 @@ def _as_float(f: dataclasses.Field, value: int) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise SpecError(f"{f.name} is too large for a number of 64 bits: it has {len(str(value))} digits.") from None
+        raise SpecError(
+            f"{f.name} is too large for a number of 64 bits: it has {len(str(value))} digits."
+        ) from None
 
 
 def _check_range(f: dataclasses.Field, value: Value) -> None:
     rule, why = f.metadata, f" ({f.metadata['doc']})" if f.metadata.get("doc") else ""
     if isinstance(value, str):
         if rule.get("choices") and value not in rule["choices"]:
-            raise SpecError(f'{f.name}="{value}" is not one of its values. {nearest(value, rule["choices"])}')
+            raise SpecError(
+                f'{f.name}="{value}" is not one of its values. {nearest(value, rule["choices"])}'
+            )
     elif isinstance(value, int | float) and not isinstance(value, bool):
         if math.isnan(value) or (math.isinf(value) and not rule.get("infinite")):
             raise SpecError(f"{f.name} must be a finite number{why}, got {f.name}={value}.")
@@ -210,10 +224,18 @@ def _check_range(f: dataclasses.Field, value: Value) -> None:
             ("at_most", lambda b: value > b, "at most"),
         ):
             if rule.get(bound) is not None and broken(rule[bound]):
-                raise SpecError(f"{f.name} must be {words} {rule[bound]:g}{why}, got {f.name}={value}.")
+                raise SpecError(
+                    f"{f.name} must be {words} {rule[bound]:g}{why}, got {f.name}={value}."
+                )
 
 
 def kind_words(kinds: tuple[type, ...]) -> str:
     """The types that a field admits, in the words of an error message."""
-    names = {bool: "true or false", int: "an integer", float: "a number", str: "a word", type(None): "none"}
+    names = {
+        bool: "true or false",
+        int: "an integer",
+        float: "a number",
+        str: "a word",
+        type(None): "none",
+    }
     return " or ".join(names[k] for k in kinds)

@@ -22,7 +22,18 @@ from .plan.plan import Arm
 from .spec import Spec
 
 # Words of `run` and `sweep` that say how, not what.
-RESERVED = {"study", "arm", "preset", "seed", "seeds", "at", "block", "executor", "store", "progress"}
+RESERVED = {
+    "study",
+    "arm",
+    "preset",
+    "seed",
+    "seeds",
+    "at",
+    "block",
+    "executor",
+    "store",
+    "progress",
+}
 T = TypeVar("T")
 
 
@@ -61,11 +72,17 @@ class Study:
 
     def arm(self, name: str | Arm) -> Arm:
         """The arm of this name (an arm itself passes through)."""
-        return name if callable(name) else _pick("arm", name, {a.__name__: a for a in self.arms}, self.name)
+        return (
+            name
+            if callable(name)
+            else _pick("arm", name, {a.__name__: a for a in self.arms}, self.name)
+        )
 
     def specify(self, preset: str | None = None, **changes: Any) -> Spec:
         """The default numbers, or a preset, with changes."""
-        start = self.spec if preset is None else _pick("preset", preset, dict(self.presets), self.name)
+        start = (
+            self.spec if preset is None else _pick("preset", preset, dict(self.presets), self.name)
+        )
         try:
             return start.replace(**changes)
         except SpecError as error:
@@ -73,11 +90,21 @@ class Study:
 
     def claim(self, id: str) -> Claim:
         """The claim of this id or name."""
-        return _pick("claim", id, {c.name: c for c in self.claims} | {c.id: c for c in self.claims}, self.name)
+        return _pick(
+            "claim",
+            id,
+            {c.name: c for c in self.claims} | {c.id: c for c in self.claims},
+            self.name,
+        )
 
     def figure(self, id: str) -> Figure:
         """The figure of this id or name."""
-        return _pick("figure", id, {f.name: f for f in self.figures} | {f.id: f for f in self.figures}, self.name)
+        return _pick(
+            "figure",
+            id,
+            {f.name: f for f in self.figures} | {f.id: f for f in self.figures},
+            self.name,
+        )
 
 
 def _pick(kind: str, name: str, known: Mapping[str, T], study: str) -> T:
@@ -115,7 +142,9 @@ def _load(name: str, package: str) -> Study:
     try:
         loaded = point.load()
     except Exception as error:
-        raise StudyNotFound(f'the study "{name}" of {package} is broken: {type(error).__name__}: {error}') from error
+        raise StudyNotFound(
+            f'the study "{name}" of {package} is broken: {type(error).__name__}: {error}'
+        ) from error
     if not isinstance(loaded, Study) or loaded.name != name:
         raise StudyNotFound(
             f'the entry point "{name}" of {package} must give a Study of that name, got {loaded!r:.80}.'

@@ -19,7 +19,9 @@ def wander(spec):
     """A long random walk on a circle, in two stages."""
     step = lambda w, t, key: jnp.sin(w + 0.1 * jr.normal(key, (8,)))
     there = ps.Stage("there", ps.iterate(step), ps.log_times(spec.steps, 40))
-    back = ps.Stage("back", ps.iterate(lambda w, t, key: -step(w, t, key)), ps.linear_times(spec.steps, 40))
+    back = ps.Stage(
+        "back", ps.iterate(lambda w, t, key: -step(w, t, key)), ps.linear_times(spec.steps, 40)
+    )
     return ps.Plan(lambda key: jr.normal(key, (8,)), (there, back), Seen)
 
 

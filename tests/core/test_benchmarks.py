@@ -30,7 +30,15 @@ def test_the_c_loop_follows_the_symmetric_arm(module, block):
     lam, at = np.linspace(2, 18, 8), [1, 10, 20, 60]
     loss, scores = module("c_loop").compiled(6, block)(lam, 0.5, 60, 20, at)
     ds = ps.sweep(
-        "regular_language", "symmetric", lam=lam, eta=0.5, switch=20, steps=60, at=at, store=False, progress=False
+        "regular_language",
+        "symmetric",
+        lam=lam,
+        eta=0.5,
+        switch=20,
+        steps=60,
+        at=at,
+        store=False,
+        progress=False,
     )
     np.testing.assert_allclose(loss, ds.loss.transpose("time", "lam"), rtol=1e-12)
     np.testing.assert_allclose(
@@ -47,12 +55,23 @@ def test_the_c_loop_wants_whole_blocks(module):
 def test_the_eager_loop_follows_the_exhaustive_arm(module):
     pytest.importorskip("torch", reason="pip install 'phasescope[bench]'")
     torch_loop, at = module("torch_regular_language"), [1, 10, 20, 60]
-    ds = ps.run("regular_language", "exhaustive", eta=0.5, switch=20, steps=60, at=at, store=False, progress=False)
+    ds = ps.run(
+        "regular_language",
+        "exhaustive",
+        eta=0.5,
+        switch=20,
+        steps=60,
+        at=at,
+        store=False,
+        progress=False,
+    )
     for style in torch_loop.STYLES:
         log = torch_loop.train(61, eta=0.5, switch=20, style=style)[0]
         np.testing.assert_allclose(np.array(log.loss)[at], ds.loss, rtol=1e-12)
         np.testing.assert_allclose(np.array(log.norm)[at], ds.u_norm, rtol=1e-12)
-        np.testing.assert_allclose(np.array(log.scores)[at][:, ::2], ds.token_score, rtol=1e-10, atol=1e-14)
+        np.testing.assert_allclose(
+            np.array(log.scores)[at][:, ::2], ds.token_score, rtol=1e-10, atol=1e-14
+        )
         first = ds.sel(length=3).isel(position=slice(3))
         aaa, aab = np.array(log.attention)[at][:, 0, :3], np.array(log.attention)[at][:, 1, :3]
         np.testing.assert_allclose(aaa, first.attention_match, rtol=1e-12)

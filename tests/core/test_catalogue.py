@@ -67,7 +67,10 @@ def test_a_claim_is_described_by_statement_regimes_and_expectations(toys_catalog
 
 
 def test_a_figure_is_described_by_its_caption(toys_catalogue):
-    assert toys_catalogue["figures"]["loss_curve"]["caption"] == "The loss falls like a power of 1 - eta."
+    assert (
+        toys_catalogue["figures"]["loss_curve"]["caption"]
+        == "The loss falls like a power of 1 - eta."
+    )
 
 
 # --- keeping --------------------------------------------------------------------------------------------------------
@@ -143,4 +146,9 @@ def test_the_sources_of_a_package_are_its_folder():
 
 
 def test_a_module_that_is_not_there_has_no_sources():
-    assert catalogue.source_folder(EntryPoint("none", "no_such_module_at_all:study", "phasescope.studies")) is None
+    assert (
+        catalogue.source_folder(
+            EntryPoint("none", "no_such_module_at_all:study", "phasescope.studies")
+        )
+        is None
+    )

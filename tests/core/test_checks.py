@@ -67,7 +67,9 @@ def test_a_difference_is_measured_against_the_tolerance_and_placed():
     assert "1e-06" in verdict.required
 
 
-@pytest.mark.parametrize("wrong", [lambda x: -x, lambda x: 2 * x, lambda x: x.isel(mode=[2, 1, 0]).drop_vars("mode")])
+@pytest.mark.parametrize(
+    "wrong", [lambda x: -x, lambda x: 2 * x, lambda x: x.isel(mode=[2, 1, 0]).drop_vars("mode")]
+)
 def test_a_wrong_sign_a_dropped_factor_and_swapped_modes_do_not_agree(wrong):
     assert agree(wrong(logistic()), logistic(), atol=1e-6, rtol=1e-3).outcome == FAILS
 
@@ -93,7 +95,10 @@ def test_times_that_differ_by_rounding_are_the_same():
 
 
 def test_entries_are_matched_by_coordinates_not_by_position():
-    assert agree(logistic(), logistic().isel(mode=[2, 0, 1], time=slice(None, None, -1))).outcome == HOLDS
+    assert (
+        agree(logistic(), logistic().isel(mode=[2, 0, 1], time=slice(None, None, -1))).outcome
+        == HOLDS
+    )
 
 
 def test_an_array_broadcasts_by_the_names_of_its_axes():
@@ -166,10 +171,15 @@ def test_the_smallest_slack_to_a_moving_bound_is_reported():
 
 
 def test_bounds_at_other_times_are_no_bounds():
-    assert at_most(series([1.0, 2.0]), series([2.0, 3.0]).assign_coords(time=[5, 6])).outcome == UNDECIDED
+    assert (
+        at_most(series([1.0, 2.0]), series([2.0, 3.0]).assign_coords(time=[5, 6])).outcome
+        == UNDECIDED
+    )
 
 
-@pytest.mark.parametrize(("x", "outcome"), [(0.48, HOLDS), (0.52, HOLDS), (0.53, FAILS), (-0.5, FAILS), (1.0, FAILS)])
+@pytest.mark.parametrize(
+    ("x", "outcome"), [(0.48, HOLDS), (0.52, HOLDS), (0.53, FAILS), (-0.5, FAILS), (1.0, FAILS)]
+)
 def test_within_takes_its_limits_in(x, outcome):
     assert within(x, 0.48, 0.52, "slope").outcome == outcome
 
@@ -208,11 +218,17 @@ def test_at_most_is_what_max_says(values, bound):
 
 def test_stronger_modes_have_smaller_half_times():
     assert increasing(crossing(logistic(), 0.5), "half-times").outcome == HOLDS
-    assert increasing(crossing(logistic(strengths=STRENGTHS[::-1]), 0.5), "half-times").outcome == FAILS
+    assert (
+        increasing(crossing(logistic(strengths=STRENGTHS[::-1]), 0.5), "half-times").outcome
+        == FAILS
+    )
 
 
 def test_a_mode_that_is_never_half_learnt_leaves_the_order_undecided():
-    assert increasing(crossing(logistic().isel(time=slice(25)), 0.5), "half-times").outcome == UNDECIDED
+    assert (
+        increasing(crossing(logistic().isel(time=slice(25)), 0.5), "half-times").outcome
+        == UNDECIDED
+    )
 
 
 def test_a_step_back_across_an_unknown_entry_is_seen():
@@ -258,7 +274,13 @@ def test_white_noise_is_not_increasing():
 
 @pytest.mark.parametrize(
     ("times", "outcome"),
-    [((1, 2, 3), HOLDS), ((1, 3, 2), FAILS), ((1, 1, 2), FAILS), ((1, np.nan, 3), UNDECIDED), ((3, np.nan, 1), FAILS)],
+    [
+        ((1, 2, 3), HOLDS),
+        ((1, 3, 2), FAILS),
+        ((1, 1, 2), FAILS),
+        ((1, np.nan, 3), UNDECIDED),
+        ((3, np.nan, 1), FAILS),
+    ],
 )
 def test_phases_follow_each_other(times, outcome):
     assert ordered(*times, what="phases").outcome == outcome
@@ -275,7 +297,9 @@ def test_phases_follow_each_other_in_every_lane():
 
 
 def test_slope_of_a_sweep_is_the_coefficient_of_the_law():
-    t = xr.concat([crossing(logistic(e), 0.5) for e in (1e-2, 1e-3, 1e-4, 1e-5)], "epsilon").sel(mode=0)
+    t = xr.concat([crossing(logistic(e), 0.5) for e in (1e-2, 1e-3, 1e-4, 1e-5)], "epsilon").sel(
+        mode=0
+    )
     t = t.assign_coords(epsilon=[1e-2, 1e-3, 1e-4, 1e-5])
     assert within(slope(np.log(1 / t.epsilon), 3 * t), 0.48, 0.52, "slope").outcome == HOLDS
     assert within(slope(np.log(1 / t.epsilon), 6 * t), 0.48, 0.52, "slope").outcome == FAILS
@@ -305,14 +329,30 @@ def test_the_interval_covers_the_truth_in_95_of_100_cases():
 def test_an_exponent_does_not_depend_on_units(a, unit_x, unit_y):
     noise = np.exp(0.01 * np.sin(37.0 * np.arange(X.size)))
     one, other = exponent(X, noise * X**a), exponent(unit_x * X, unit_y * noise * X**a)
-    assert (one.value, one.low, one.high) == pytest.approx((other.value, other.low, other.high), abs=1e-8)
+    assert (one.value, one.low, one.high) == pytest.approx(
+        (other.value, other.low, other.high), abs=1e-8
+    )
     assert scales_like(unit_y * noise * X**a, unit_x * X, a, 0.05).outcome == HOLDS
 
 
 @pytest.mark.parametrize(
     ("y", "outcome"),
-    [(X**2, HOLDS), (7 * X**2, HOLDS), (X**-2, FAILS), (X, FAILS), (-(X**2), FAILS), (np.ones(20), FAILS)],
-    ids=["the law", "with a factor", "wrong sign of the exponent", "half of it", "wrong sign", "constant"],
+    [
+        (X**2, HOLDS),
+        (7 * X**2, HOLDS),
+        (X**-2, FAILS),
+        (X, FAILS),
+        (-(X**2), FAILS),
+        (np.ones(20), FAILS),
+    ],
+    ids=[
+        "the law",
+        "with a factor",
+        "wrong sign of the exponent",
+        "half of it",
+        "wrong sign",
+        "constant",
+    ],
 )
 def test_a_power_law_is_told_from_others(y, outcome):
     assert scales_like(y, X, 2, 0.1, "norm").outcome == outcome
@@ -320,7 +360,9 @@ def test_a_power_law_is_told_from_others(y, outcome):
 
 def test_white_noise_is_no_power_law():
     rng = np.random.default_rng(2)
-    assert all(scales_like(np.exp(rng.normal(size=20)), X, 1, 0.1).outcome != HOLDS for _ in range(200))
+    assert all(
+        scales_like(np.exp(rng.normal(size=20)), X, 1, 0.1).outcome != HOLDS for _ in range(200)
+    )
 
 
 def test_an_interval_across_the_limit_is_undecided():
@@ -332,7 +374,10 @@ def test_an_interval_across_the_limit_is_undecided():
 
 @pytest.mark.parametrize("value", [1.92, 2.08])
 def test_a_middle_within_the_limits_is_not_enough(value):
-    s, misfit = np.array([-3.0, -1, 1, 3]), 0.05 * np.array([1, -1, -1, 1])  # value ± 0.068, by hand
+    s, misfit = (
+        np.array([-3.0, -1, 1, 3]),
+        0.05 * np.array([1, -1, -1, 1]),
+    )  # value ± 0.068, by hand
     assert scales_like(np.exp(value * s + misfit), np.exp(s), 2, 0.1).outcome == UNDECIDED
 
 
@@ -356,7 +401,9 @@ def test_a_record_at_time_zero_has_no_place_on_log_axes():
 
 
 def test_every_lane_has_its_own_exponent():
-    y = xr.DataArray(X[:, None] ** np.array([2.0, 2.3]), {"time": X, "position": [2, 3]}, ("time", "position"))
+    y = xr.DataArray(
+        X[:, None] ** np.array([2.0, 2.3]), {"time": X, "position": [2, 3]}, ("time", "position")
+    )
     verdict = scales_like(y, y.time, 2, 0.05, along="time")
     assert (verdict.outcome, verdict.where) == (FAILS, "position=3")
     assert scales_like(y.isel(position=[0]), y.time, 2, 0.05, along="time").outcome == HOLDS
@@ -453,4 +500,7 @@ def test_a_vacuous_part_makes_the_whole_vacuous():
 
 
 def test_a_verdict_can_be_kept_in_a_set():
-    assert len({Verdict(HOLDS, "", "", at={"time": 1.0}), Verdict(HOLDS, "", "", at={"time": 1.0})}) == 1
+    assert (
+        len({Verdict(HOLDS, "", "", at={"time": 1.0}), Verdict(HOLDS, "", "", at={"time": 1.0})})
+        == 1
+    )

@@ -81,12 +81,16 @@ def test_a_claim_that_gives_no_verdict_is_named():
 
 
 def test_a_regime_may_be_given_once():
-    with pytest.raises(PlanError, match="Theorem 1: each regime may be given once, got theory, theory"):
+    with pytest.raises(
+        PlanError, match="Theorem 1: each regime may be given once, got theory, theory"
+    ):
         ps.claim("Theorem 1", ps.theory(evidence), ps.theory(evidence))
 
 
 def test_an_unusual_expectation_needs_a_reason():
-    with pytest.raises(PlanError, match="Theorem 1, beyond: an expected outcome other than `holds` needs a reason"):
+    with pytest.raises(
+        PlanError, match="Theorem 1, beyond: an expected outcome other than `holds` needs a reason"
+    ):
         ps.claim("Theorem 1", ps.beyond(evidence, expect=FAILS))
 
 
@@ -111,7 +115,10 @@ def test_a_table_is_asked_for_with_hashable_arguments():
 
 
 def test_every_claim_has_a_row_with_its_outcome():
-    assert [(row.claim, row.outcome) for row in ledger(falls, rises)] == [("falls", "holds"), ("2-rises", "fails")]
+    assert [(row.claim, row.outcome) for row in ledger(falls, rises)] == [
+        ("falls", "holds"),
+        ("2-rises", "fails"),
+    ]
 
 
 def test_an_outcome_that_is_not_the_expected_one_is_a_surprise():
@@ -130,7 +137,9 @@ def test_a_check_that_cannot_be_carried_out_is_undecided_and_a_surprise():
 
 
 def test_a_check_that_breaks_is_a_surprise_even_where_undecided_is_expected():
-    unclear = ps.claim("Lemma", ps.beyond(evidence, expect=UNDECIDED, because="too short"))(breaks.check)
+    unclear = ps.claim("Lemma", ps.beyond(evidence, expect=UNDECIDED, because="too short"))(
+        breaks.check
+    )
     assert len(ledger(unclear).surprises) == 1
 
 
@@ -145,7 +154,9 @@ def test_evidence_that_cannot_be_obtained_is_undecided():
 
 def test_claims_share_the_runs_they_ask_for(monkeypatch):
     executed, execute = [], checkpoints.execute
-    monkeypatch.setattr(checkpoints, "execute", lambda *args: (executed.append(1), execute(*args))[1])
+    monkeypatch.setattr(
+        checkpoints, "execute", lambda *args: (executed.append(1), execute(*args))[1]
+    )
     ledger(falls, rises, breaks)
     assert len(executed) == 1
 
@@ -165,7 +176,11 @@ def test_a_run_that_diverged_is_evidence_too():
 
 
 def test_sweeps_and_tables_are_evidence_too():
-    @ps.claim("Remark", ps.sweeps(toys.quadratic, eta=[0.1, 0.2], **SHORT), ps.tables(xr.Dataset, attrs=None))
+    @ps.claim(
+        "Remark",
+        ps.sweeps(toys.quadratic, eta=[0.1, 0.2], **SHORT),
+        ps.tables(xr.Dataset, attrs=None),
+    )
     def two_rates(runs, table):
         """Two rates were run."""
         return ps.at_least(xr.DataArray(float(runs.sizes["eta"] + len(table))), 2.0)
@@ -184,11 +199,16 @@ def test_the_size_of_the_evidence_is_chosen_and_noted(full, steps, reduced):
     assert (row.outcome, row.reduced) == ("holds", reduced)
 
 
-@pytest.mark.parametrize(("recompute", "steps", "recorded"), [(False, 12.0, True), (True, 6.0, False)])
+@pytest.mark.parametrize(
+    ("recompute", "steps", "recorded"), [(False, 12.0, True), (True, 6.0, False)]
+)
 def test_recorded_is_read_or_run_again_and_noted(recompute, steps, recorded, tmp_path):
     kept = ps.recorded(evidence, tmp_path / "long_run.zip")
     recording.write(
-        kept, ps.run(toys.study, "quadratic", steps=12, store=False, progress=False), toys.Spec, seconds=3.0
+        kept,
+        ps.run(toys.study, "quadratic", steps=12, store=False, progress=False),
+        toys.Spec,
+        seconds=3.0,
     )
 
     @ps.claim("Remark", kept)
@@ -203,7 +223,12 @@ def test_recorded_is_read_or_run_again_and_noted(recompute, steps, recorded, tmp
 
 def test_a_recorded_file_says_where_its_numbers_come_from(tmp_path):
     kept = ps.recorded(evidence, tmp_path / "run.zip")
-    recording.write(kept, ps.run(toys.study, "quadratic", steps=6, store=False, progress=False), toys.Spec, seconds=3.0)
+    recording.write(
+        kept,
+        ps.run(toys.study, "quadratic", steps=6, store=False, progress=False),
+        toys.Spec,
+        seconds=3.0,
+    )
     manifest = json.loads(recording.read(kept.file).attrs["manifest"])
     assert manifest["request"]["arm"] == "quadratic"
     assert manifest["seconds"] == 3.0
@@ -213,7 +238,9 @@ def test_a_recorded_file_says_where_its_numbers_come_from(tmp_path):
 
 def test_a_row_that_rests_on_what_other_code_recorded_says_so(tmp_path, monkeypatch):
     kept = ps.recorded(evidence, tmp_path / "run.zip")
-    recording.write(kept, ps.run(toys.study, "quadratic", steps=6, store=False, progress=False), toys.Spec)
+    recording.write(
+        kept, ps.run(toys.study, "quadratic", steps=6, store=False, progress=False), toys.Spec
+    )
 
     @ps.claim("Remark", kept)
     def how_long(run):
@@ -257,7 +284,17 @@ def test_evidence_that_was_never_recorded_is_undecided_and_says_so(tmp_path):
 
 def test_a_ledger_is_plain_json():
     [row] = ledger(falls).to_json()["rows"]
-    assert {"study", "claim", "regime", "outcome", "expected", "measured", "required", "where", "runs"} <= row.keys()
+    assert {
+        "study",
+        "claim",
+        "regime",
+        "outcome",
+        "expected",
+        "measured",
+        "required",
+        "where",
+        "runs",
+    } <= row.keys()
 
 
 def test_a_ledger_prints_itself():
@@ -280,7 +317,9 @@ def test_one_claim_may_be_asked_for_by_id_or_name():
 
 def test_a_claim_of_one_study_may_be_asked_of_several():
     other = ps.Study("other", toys.Spec(), toys.ARMS)
-    assert [row.study for row in ps.check(other, studied(falls), claim="falls", store=False)] == ["toys"]
+    assert [row.study for row in ps.check(other, studied(falls), claim="falls", store=False)] == [
+        "toys"
+    ]
 
 
 def test_an_unknown_claim_is_refused_with_the_nearest():
@@ -336,7 +375,9 @@ def selects_records(long, short):
 def test_a_claim_that_would_lose_records_cannot_be_checked():
     [row] = ledger(forgets_records)
     assert row.error
-    assert "could not be checked: it computes with datasets whose coordinates differ" in row.measured
+    assert (
+        "could not be checked: it computes with datasets whose coordinates differ" in row.measured
+    )
     assert "'time'" in row.measured
 
 
@@ -351,8 +392,12 @@ def test_the_users_joins_are_left_alone():
 
 
 def test_record_runs_the_request_and_writes_what_claims_will_read(tmp_path):
-    kept = ps.recorded(ps.sweeps(toys.quadratic, steps=6, start=[1.0, 2.0]), tmp_path / "new" / "sweep.zip")
-    made = ps.record(toys.study, kept, prepare=lambda ds: ds.assign(loss=ds.loss.round(3)), rounded=1e-3)
+    kept = ps.recorded(
+        ps.sweeps(toys.quadratic, steps=6, start=[1.0, 2.0]), tmp_path / "new" / "sweep.zip"
+    )
+    made = ps.record(
+        toys.study, kept, prepare=lambda ds: ds.assign(loss=ds.loss.round(3)), rounded=1e-3
+    )
     found = recording.read(kept.file)
     manifest = json.loads(found.attrs["manifest"])
     assert found.start.values.tolist() == [1.0, 2.0]

@@ -57,12 +57,26 @@ def nothing_runs(monkeypatch):
     ("arm", "fields", "words"),
     [
         (wide, {"width": [2, 3]}, "toys.wide: the field width is also the name of an axis"),
-        (inspected, {"width": [2, 3]}, "toys.inspected: the field width is also the name of an axis"),
-        (crowded, {"noise": [0.1, 0.2]}, "toys.crowded: the field noise is also the name of an observable"),
-        (labelled, {"start": [0.1, 0.2]}, "toys.labelled: the field start is also the name of an axis"),
+        (
+            inspected,
+            {"width": [2, 3]},
+            "toys.inspected: the field width is also the name of an axis",
+        ),
+        (
+            crowded,
+            {"noise": [0.1, 0.2]},
+            "toys.crowded: the field noise is also the name of an observable",
+        ),
+        (
+            labelled,
+            {"start": [0.1, 0.2]},
+            "toys.labelled: the field start is also the name of an axis",
+        ),
     ],
 )
-def test_a_sweep_over_a_name_that_the_dataset_uses_is_refused_before_anything_runs(arm, fields, words):
+def test_a_sweep_over_a_name_that_the_dataset_uses_is_refused_before_anything_runs(
+    arm, fields, words
+):
     with pytest.raises(SpecError, match=words):
         ps.sweep(toys.study, arm, store=False, **fields)
 

@@ -92,7 +92,17 @@ COMMANDS = sorted(typer.main.get_command(cli.app).commands)
 
 
 def test_the_verbs_are_these():
-    assert set(COMMANDS) >= {"list", "run", "sweep", "check", "draw", "report", "runs", "repair", "new"}
+    assert set(COMMANDS) >= {
+        "list",
+        "run",
+        "sweep",
+        "check",
+        "draw",
+        "report",
+        "runs",
+        "repair",
+        "new",
+    }
 
 
 @pytest.mark.parametrize("verb", COMMANDS)
@@ -120,7 +130,9 @@ print(sorted({"jax", "xarray", "matplotlib", "diffrax", "zarr"} & set(sys.module
 """
 
 
-@pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["list", "--json"], ["list", "linear_modes"]])
+@pytest.mark.parametrize(
+    "words", [["--help"], ["run", "--help"], ["list", "--json"], ["list", "linear_modes"]]
+)
 def test_help_and_list_import_nothing_heavy(words):
     command = [sys.executable, "-W", "ignore", "-c", HEAVY, *words]
     subprocess.run(command, capture_output=True)  # what is not yet in the catalogue is put there
@@ -133,11 +145,15 @@ def test_help_and_list_import_nothing_heavy(words):
 def test_list_gives_every_study_with_its_parts(phasescope):
     studies = phasescope("list", "--json").json["studies"]
     parts = {"paper", "fields", "arms", "presets", "claims", "figures"}
-    assert {name: parts <= entry.keys() for name, entry in studies.items()} == dict.fromkeys(studies, True)
+    assert {name: parts <= entry.keys() for name, entry in studies.items()} == dict.fromkeys(
+        studies, True
+    )
 
 
 def test_list_gives_every_claim_with_its_expectations(phasescope):
-    [first, *_] = phasescope("list", "linear_modes", "--json").json["studies"]["linear_modes"]["claims"]
+    [first, *_] = phasescope("list", "linear_modes", "--json").json["studies"]["linear_modes"][
+        "claims"
+    ]
     assert {"id", "statement", "regimes", "expected"} <= first.keys()
 
 
@@ -147,7 +163,9 @@ def test_list_shows_the_studies_to_people(phasescope):
 
 def test_list_shows_one_study_in_full(phasescope):
     said = phasescope("list", "linear_modes").out
-    assert [word in said for word in ("epsilon", "logistic", "time course", "learning_curves")] == [True] * 4
+    assert [word in said for word in ("epsilon", "logistic", "time course", "learning_curves")] == [
+        True
+    ] * 4
 
 
 def test_list_takes_a_file(phasescope, mine):
@@ -164,13 +182,17 @@ def test_run_gives_id_folder_status_and_final_scalars(phasescope, store):
 
 
 def test_run_gives_what_python_gives(phasescope):
-    said = phasescope("run", "linear_modes", "logistic", "epsilon=1e-2", "--at", "0.5,2", "--json").json
+    said = phasescope(
+        "run", "linear_modes", "logistic", "epsilon=1e-2", "--at", "0.5,2", "--json"
+    ).json
     ds = ps.run("linear_modes", "logistic", epsilon=1e-2, at=[0.5, 2.0], store=False)
     assert (said["time"], said["final"]["loss"]) == (2.0, float(ds.loss[-1]))
 
 
 def test_run_takes_a_file_a_preset_and_a_field(phasescope, mine):
-    final = phasescope("run", mine, "squaring", "steps=1", "--preset", "near", "--json").json["final"]
+    final = phasescope("run", mine, "squaring", "steps=1", "--preset", "near", "--json").json[
+        "final"
+    ]
     assert final["weight"] == pytest.approx(0.81)
 
 
@@ -196,13 +218,25 @@ def test_run_writes_into_the_store_that_is_named(phasescope, mine, tmp_path):
         (["run", "linear_modes", "flow", "epsilon"], '"epsilon" is not of the form field=value'),
         (["run", "linear_modes", "flow", "modes=2.5"], "modes must be an integer, got modes=2.5."),
         (["run", "linear_modes", "flow", "steps=0"], "steps must be at least 1, got steps=0."),
-        (["run", "linear_modes", "flow", "--preset", "large"], 'linear_modes has no preset "large".'),
+        (
+            ["run", "linear_modes", "flow", "--preset", "large"],
+            'linear_modes has no preset "large".',
+        ),
         (["run", "linear_modes", "flow", "--at", "1e9"], "linear_modes.flow runs from 0 to 15"),
-        (["run", "linear_modes", "flow", "--at", "soon"], "--at=soon is neither numbers a,b,c nor a range"),
+        (
+            ["run", "linear_modes", "flow", "--at", "soon"],
+            "--at=soon is neither numbers a,b,c nor a range",
+        ),
         (["run", "nowhere.py", "flow"], "there is no file nowhere.py."),
-        (["run", "linear_modes", "flow", "--seed", "4294967296"], "a seed is a whole number from 0 to 4294967295"),
+        (
+            ["run", "linear_modes", "flow", "--seed", "4294967296"],
+            "a seed is a whole number from 0 to 4294967295",
+        ),
         (["list", "linear_mode"], 'there is no study "linear_mode".'),
-        (["sweep", "linear_modes", "flow", "epsilon=1:2"], "epsilon=1:2 is neither numbers a,b,c nor a range"),
+        (
+            ["sweep", "linear_modes", "flow", "epsilon=1:2"],
+            "epsilon=1:2 is neither numbers a,b,c nor a range",
+        ),
         (["sweep", "linear_modes", "flow", "epsilon=1:2:3:ln"], "epsilon=1:2:3:ln is neither"),
         (["sweep", "linear_modes", "flow", "modes=2,2"], "the axis modes needs values that differ"),
         (["check", "linear_modes", "--claim", "7"], 'linear_modes: no claim "7".'),
@@ -220,7 +254,12 @@ def test_a_mistake_is_one_clear_line_and_exit_code_2(words, sentence, phasescope
 
 def test_divergence_is_one_clear_line_and_exit_code_2(phasescope, mine):
     said = phasescope("run", mine, "squaring", "start=2", "steps=20", "--json")
-    assert (said.code, said.out, "at step 10 of stage" in said.err, said.err.count("\n")) == (2, "", True, 1)
+    assert (said.code, said.out, "at step 10 of stage" in said.err, said.err.count("\n")) == (
+        2,
+        "",
+        True,
+        1,
+    )
 
 
 def test_a_negative_seed_is_refused(phasescope):
@@ -233,24 +272,40 @@ def test_ctrl_c_is_one_line_and_exit_code_130(phasescope, mine, monkeypatch):
 
     monkeypatch.setattr("phasescope.verbs.run.find_or_run", pressed)
     said = phasescope("run", mine, "squaring")
-    assert (said.code, said.err) == (130, "Stopped. What was done is kept; the same command goes on from there.\n")
+    assert (said.code, said.err) == (
+        130,
+        "Stopped. What was done is kept; the same command goes on from there.\n",
+    )
 
 
 # --- sweep ----------------------------------------------------------------------------------------------------------
 
 
 def test_sweep_gives_dims_and_runs(phasescope, mine):
-    said = phasescope("sweep", mine, "squaring", "start=0.1:0.9:5", "steps=2,4", "--seeds", 2, "--json").json
+    said = phasescope(
+        "sweep", mine, "squaring", "start=0.1:0.9:5", "steps=2,4", "--seeds", 2, "--json"
+    ).json
     wanted = {"start": 5, "steps": 2, "seed": 2, "time": 5}
-    assert ({k: said["dims"][k] for k in wanted}, len(said["ids"]), said["runs"]) == (wanted, said["blocks"], 20)
+    assert ({k: said["dims"][k] for k in wanted}, len(said["ids"]), said["runs"]) == (
+        wanted,
+        said["blocks"],
+        20,
+    )
 
 
 def test_sweep_counts_the_lanes_that_diverged(phasescope, mine):
-    assert phasescope("sweep", mine, "squaring", "start=0.5,2,4", "steps=20", "--json").json["diverged"] == 2
+    assert (
+        phasescope("sweep", mine, "squaring", "start=0.5,2,4", "steps=20", "--json").json[
+            "diverged"
+        ]
+        == 2
+    )
 
 
 def test_a_dry_run_of_a_sweep_runs_nothing(phasescope, mine, store):
-    said = phasescope("sweep", mine, "squaring", "start=1e-3:1:7:log", "steps=2,4", "--dry-run", "--json").json
+    said = phasescope(
+        "sweep", mine, "squaring", "start=1e-3:1:7:log", "steps=2,4", "--dry-run", "--json"
+    ).json
     known = {k: said[k] for k in ("axes", "runs", "blocks", "stored", "missing")}
     assert (known, Store(store).entries()) == (
         {"axes": {"steps": 2, "start": 7}, "runs": 14, "blocks": 2, "stored": 0, "missing": 2},
@@ -261,7 +316,9 @@ def test_a_dry_run_of_a_sweep_runs_nothing(phasescope, mine, store):
 def test_a_range_is_evenly_spaced_in_the_way_it_says(mine):
     spec = ps.find(str(mine)).spec
     values = axes(spec, ["start=1e-2:1:3:log", "steps=2:8:4"])
-    np.testing.assert_allclose([*values["start"], *values["steps"]], [0.01, 0.1, 1.0, 2, 4, 6, 8], rtol=1e-12)
+    np.testing.assert_allclose(
+        [*values["start"], *values["steps"]], [0.01, 0.1, 1.0, 2, 4, 6, 8], rtol=1e-12
+    )
 
 
 def test_sweep_shows_people_its_shape(phasescope, mine):
@@ -281,7 +338,11 @@ def test_check_gives_a_row_for_every_claim(phasescope):
 
 def test_check_of_a_single_file_works_and_a_surprise_is_exit_code_1(phasescope, mine):
     said = phasescope("check", mine, "--json")
-    assert (said.code, said.json["rows"][0]["outcome"], said.json["rows"][0]["expected"]) == (1, "fails", "holds")
+    assert (said.code, said.json["rows"][0]["outcome"], said.json["rows"][0]["expected"]) == (
+        1,
+        "fails",
+        "holds",
+    )
 
 
 def test_check_shows_people_the_ledger(phasescope, mine):
@@ -302,14 +363,19 @@ def test_a_claim_of_one_study_is_found_among_several(phasescope, mine):
 
 
 def test_draw_writes_the_files_it_names(phasescope, mine, tmp_path):
-    files = phasescope("draw", mine, "--format", "png,svg", "--out", tmp_path / "art", "--json").json["files"]
+    files = phasescope(
+        "draw", mine, "--format", "png,svg", "--out", tmp_path / "art", "--json"
+    ).json["files"]
     assert sorted(files) == sorted(map(str, (tmp_path / "art").iterdir()))
 
 
 def test_report_writes_one_page_and_its_ledger(phasescope, mine, tmp_path):
     said = phasescope("report", mine, "--out", tmp_path / "report")
     written = {path.name for path in (tmp_path / "report").iterdir()}
-    assert (said.code, {"index.html", "ledger.json", "ledger.md", "figures"} <= written) == (1, True)
+    assert (said.code, {"index.html", "ledger.json", "ledger.md", "figures"} <= written) == (
+        1,
+        True,
+    )
 
 
 # --- runs, repair, new ----------------------------------------------------------------------------------------------
@@ -341,7 +407,11 @@ def test_repair_names_what_is_damaged_and_exits_with_1(phasescope, mine, store):
     [records] = store.glob("mine/squaring/*/records.zarr.zip")
     records.write_bytes(b"gone")
     said = phasescope("repair", "--json")
-    assert (said.code, said.json["intact"], [p["id"] for p in said.json["damaged"]]) == (1, 0, [made["id"]])
+    assert (said.code, said.json["intact"], [p["id"] for p in said.json["damaged"]]) == (
+        1,
+        0,
+        [made["id"]],
+    )
 
 
 def test_repair_tells_people_what_is_damaged(phasescope, mine, store):
@@ -352,7 +422,10 @@ def test_repair_tells_people_what_is_damaged(phasescope, mine, store):
 
 def test_new_writes_a_package_and_says_what_is_next(phasescope, tmp_path):
     said = phasescope("new", "my_paper", "--out", tmp_path)
-    assert ((tmp_path / "my_paper" / "pyproject.toml").exists(), "pip install -e" in said.out) == (True, True)
+    assert ((tmp_path / "my_paper" / "pyproject.toml").exists(), "pip install -e" in said.out) == (
+        True,
+        True,
+    )
 
 
 def test_a_warning_is_one_line_on_standard_error(phasescope, monkeypatch):

@@ -30,7 +30,9 @@ def curve(run, axes):
     axes.plot(run.time, run.loss)
 
 
-good = ps.Study("good", toys.Spec(), (toys.quadratic,), (falls,), (curve,), presets={"tiny": toys.Spec(steps=6)})
+good = ps.Study(
+    "good", toys.Spec(), (toys.quadratic,), (falls,), (curve,), presets={"tiny": toys.Spec(steps=6)}
+)
 
 
 def breach(evidence=True, **changes) -> str:
@@ -84,7 +86,9 @@ def branching(spec):
 
 def concrete(spec):
     """Wants eta as a number of numpy."""
-    return toys.plan(spec, ps.iterate(lambda w, t, key: w * np.sqrt(np.asarray(spec.eta))), ps.linear_times(3))
+    return toys.plan(
+        spec, ps.iterate(lambda w, t, key: w * np.sqrt(np.asarray(spec.eta))), ps.linear_times(3)
+    )
 
 
 def counted(spec):
@@ -115,7 +119,9 @@ def undeclared(spec):
 
 def flattened(spec):
     """Measures a number where an axis is declared."""
-    return dataclasses.replace(toys.quadratic(spec), measure=lambda w: toys.Seen(toys.loss(w, None), w[0]))
+    return dataclasses.replace(
+        toys.quadratic(spec), measure=lambda w: toys.Seen(toys.loss(w, None), w[0])
+    )
 
 
 def gossiping(spec):
@@ -149,24 +155,38 @@ def axis_called_width(spec):
 
 def forgetful(spec):
     """Derives from single runs only."""
-    return dataclasses.replace(toys.quadratic(spec), derive=lambda ds: ds.assign(first=float(ds.loss[0])))
+    return dataclasses.replace(
+        toys.quadratic(spec), derive=lambda ds: ds.assign(first=float(ds.loss[0]))
+    )
 
 
 @pytest.mark.parametrize(
     ("arm", "sentence"),
     [
         (crowded, "arm crowded: noise names a field and also an axis or an observable"),
-        (axis_called_width, "arm axis_called_width: width names a field and also an axis or an observable"),
+        (
+            axis_called_width,
+            "arm axis_called_width: width names a field and also an axis or an observable",
+        ),
         (forgetful, "arm forgetful: its derive fails for a block of lanes: TypeError"),
         (branching, "arm branching branches on a float (use jnp.where)"),
         (concrete, "arm concrete needs a float, or a traced integer, as a plain number"),
-        (counted, "arm counted cannot be run: TypeError: Shapes must be 1D sequences of concrete values"),
+        (
+            counted,
+            "arm counted cannot be run: TypeError: Shapes must be 1D sequences of concrete values",
+        ),
         (stumbling, "arm stumbling cannot be run: KeyError: 'gone'"),
         (silent, "arm silent has no docstring"),
         (undeclared, "arm undeclared does not run at the tiny spec: Shapeless.loss has no shape"),
-        (flattened, 'arm flattened does not run at the tiny spec: observable "weight" is declared with axes'),
+        (
+            flattened,
+            'arm flattened does not run at the tiny spec: observable "weight" is declared with axes',
+        ),
         (gossiping, "arm gossiping: a lane of a sweep differs from the single run in"),
-        (exploding, "arm exploding does not run at the tiny spec: good.exploding: the run left the finite numbers"),
+        (
+            exploding,
+            "arm exploding does not run at the tiny spec: good.exploding: the run left the finite numbers",
+        ),
     ],
     ids=lambda x: getattr(x, "__name__", ""),
 )
@@ -185,7 +205,9 @@ def other_axes(spec):
 
 def test_arms_agree_on_the_axes_of_what_they_share():
     said = breach(arms=(toys.quadratic, other_axes), evidence=False)
-    assert "arms quadratic and other_axes disagree on the axes of \"loss\": () and ('sample',)" in said
+    assert (
+        "arms quadratic and other_axes disagree on the axes of \"loss\": () and ('sample',)" in said
+    )
 
 
 # --- claims and figures ---------------------------------------------------------------------------------------------
@@ -229,14 +251,20 @@ def wordless(run):
     [
         (claimed(undocumented), "claim undocumented has no docstring, which is its statement"),
         (claimed(failing, cites=""), "claim failing cites nothing"),
-        (claimed(crowded), "claim crowded, published: the check takes 2 datasets, the evidence gives 1"),
+        (
+            claimed(crowded),
+            "claim crowded, published: the check takes 2 datasets, the evidence gives 1",
+        ),
         (
             claimed(several, ps.published()),
             "claim several, published: the check takes 1 or more datasets, the evidence gives 0",
         ),
         (claimed(failing), "claim failing, published: fails where holds is expected"),
         (claimed(broken), "claim broken, published cannot be checked: ZeroDivisionError: by zero"),
-        (claimed(wordless), 'claim wordless, published cannot be checked: PlanError: claim "wordless" returned float'),
+        (
+            claimed(wordless),
+            'claim wordless, published cannot be checked: PlanError: claim "wordless" returned float',
+        ),
     ],
     ids=lambda x: getattr(x, "id", ""),
 )
@@ -280,12 +308,20 @@ def test_without_evidence_claims_are_read_but_not_carried_out():
 
 # --- made-up evidence -----------------------------------------------------------------------------------------------
 
-sample = xr.Dataset({"loss": ("time", [1.0, 2.0]), "count": ("time", [1, 2])}, {"time": [0.0, 1.0]}, {"study": "toys"})
+sample = xr.Dataset(
+    {"loss": ("time", [1.0, 2.0]), "count": ("time", [1, 2])},
+    {"time": [0.0, 1.0]},
+    {"study": "toys"},
+)
 
 
 def test_noise_has_the_shape_of_the_evidence_and_none_of_its_numbers():
     noise = noise_like(sample)
-    assert (noise.loss.dims, noise.attrs, bool((noise.loss == sample.loss).any())) == (("time",), sample.attrs, False)
+    assert (noise.loss.dims, noise.attrs, bool((noise.loss == sample.loss).any())) == (
+        ("time",),
+        sample.attrs,
+        False,
+    )
 
 
 def test_noise_leaves_integers_alone():
@@ -312,7 +348,10 @@ def test_structureless_evidence_is_noise_constants_and_lost_numbers():
 
 def test_contracts_of_claims_say_that_they_need_pytest(monkeypatch):
     monkeypatch.setitem(sys.modules, "pytest", None)
-    with pytest.raises(ps.MissingExtra, match=r"`phasescope.testing.ClaimContract` needs pytest: pip install pytest"):
+    with pytest.raises(
+        ps.MissingExtra,
+        match=r"`phasescope.testing.ClaimContract` needs pytest: pip install pytest",
+    ):
         _ = testing.ClaimContract
 
 

@@ -52,7 +52,12 @@ def survivors(tmp_path_factory):
     """A store whose runs were killed again and again until they were done; and how many kills it took."""
     processes = multiprocessing.get_context("forkserver")
     processes.set_forkserver_preload(["phasescope.verbs.run", "phasescope.plan.flow", "zarr"])
-    store, chance, kills, seed = tmp_path_factory.mktemp("crash") / "store", random.Random(2024), 0, 0
+    store, chance, kills, seed = (
+        tmp_path_factory.mktemp("crash") / "store",
+        random.Random(2024),
+        0,
+        0,
+    )
     while kills < KILLS:
         while live_and_die(processes, store, seed, chance):
             kills += 1
@@ -97,7 +102,17 @@ cli.main()
 def stopped(tmp_path_factory):
     """`phasescope run`, and Ctrl-C after a few pieces: the store, the exit code, and what was said."""
     store = tmp_path_factory.mktemp("stopped") / "store"
-    command = [sys.executable, "-c", TELLING, "run", slow.__file__, "wander", "steps=3000000", "--store", str(store)]
+    command = [
+        sys.executable,
+        "-c",
+        TELLING,
+        "run",
+        slow.__file__,
+        "wander",
+        "steps=3000000",
+        "--store",
+        str(store),
+    ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     for _ in range(4):
         process.stdout.readline()
@@ -107,12 +122,17 @@ def stopped(tmp_path_factory):
 
 
 def test_ctrl_c_says_in_one_line_that_nothing_is_lost(stopped):
-    assert stopped[1:] == (130, "Stopped. What was done is kept; the same command goes on from there.\n")
+    assert stopped[1:] == (
+        130,
+        "Stopped. What was done is kept; the same command goes on from there.\n",
+    )
 
 
 def test_ctrl_c_leaves_a_run_that_can_be_listed(stopped):
     command = [sys.executable, "-c", TELLING, "runs", "--json", "--store", str(stopped[0])]
-    [row] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["runs"]
+    [row] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)[
+        "runs"
+    ]
     assert (row["status"], row["position"]["local"] > 0) == ("unfinished", True)
 
 

@@ -46,7 +46,10 @@ def sweep(arm, **fields):
 
 
 def test_a_lane_from_which_nothing_can_be_derived_is_marked():
-    with pytest.warns(UserWarning, match=r"deriving.picky: `derive` failed in 1 of 3 runs.*ValueError: a loss is too"):
+    with pytest.warns(
+        UserWarning,
+        match=r"deriving.picky: `derive` failed in 1 of 3 runs.*ValueError: a loss is too",
+    ):
         ds = sweep(picky, start=[1.0, 20.0, 2.0])
     assert ds.underived.values.tolist() == [False, True, False]
     assert ds.attrs["underived_because"] == "ValueError: a loss is too large"
@@ -128,9 +131,13 @@ def test_nothing_is_marked_where_all_is_derived():
 
 @pytest.mark.parametrize("place", [None, False])
 def test_a_single_run_names_the_failure_and_hands_out_its_records(store, place):
-    with pytest.raises(PlanError, match=r"deriving.picky: .*`derive` raised ValueError: a loss is too large") as error:
+    with pytest.raises(
+        PlanError, match=r"deriving.picky: .*`derive` raised ValueError: a loss is too large"
+    ) as error:
         ps.run(study, picky, start=20.0, store=place)
-    np.testing.assert_allclose(error.value.dataset.loss, 400 * 0.9 ** (2 * error.value.dataset.time), rtol=1e-12)
+    np.testing.assert_allclose(
+        error.value.dataset.loss, 400 * 0.9 ** (2 * error.value.dataset.time), rtol=1e-12
+    )
 
 
 def test_a_single_run_that_cannot_be_derived_is_no_finished_run(store):
@@ -158,7 +165,9 @@ def test_the_next_call_derives_again_without_running_again(store, monkeypatch):
     monkeypatch.delenv("MOOD")
     steps = []
     execute = checkpoints.execute
-    monkeypatch.setattr(checkpoints, "execute", lambda *a: (steps.append(c.work) or c for c in execute(*a)))
+    monkeypatch.setattr(
+        checkpoints, "execute", lambda *a: (steps.append(c.work) or c for c in execute(*a))
+    )
     ds = ps.run(study, arm)
     assert sum(steps) == 0
     np.testing.assert_allclose(ds.root, 0.9**ds.time, rtol=1e-12)

@@ -36,7 +36,11 @@ def offered(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(str(tmp_path))
 
     def offer(*points: EntryPoint) -> None:
-        monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [p for p in points if p.group == group])
+        monkeypatch.setattr(
+            importlib.metadata,
+            "entry_points",
+            lambda group: [p for p in points if p.group == group],
+        )
 
     yield offer
     studies._load.cache_clear()
@@ -59,7 +63,9 @@ def test_what_is_a_study_already_passes_through():
 
 
 def test_an_unknown_study_is_answered_with_the_nearest():
-    with pytest.raises(StudyNotFound, match=r'there is no study "linear_mods".*Did you mean "linear_modes"'):
+    with pytest.raises(
+        StudyNotFound, match=r'there is no study "linear_mods".*Did you mean "linear_modes"'
+    ):
         find("linear_mods")
 
 
@@ -70,7 +76,10 @@ def test_a_plugin_cannot_shadow_a_built_in_study(offered):
     foreign = point("regular_language", "evil:study", "evil")
     own = point("regular_language", "phasescope.studies.regular_language:study", "phasescope")
     offered(foreign, own)
-    with pytest.warns(UserWarning, match='evil offers a study "regular_language", a name that phasescope already has'):
+    with pytest.warns(
+        UserWarning,
+        match='evil offers a study "regular_language", a name that phasescope already has',
+    ):
         assert installed()["regular_language"].value == "phasescope.studies.regular_language:study"
 
 
@@ -87,7 +96,9 @@ def test_the_same_entry_point_twice_is_no_quarrel(offered):
     assert list(installed()) == ["one"]
 
 
-@pytest.mark.parametrize("text", ["raise RuntimeError('no luck')", "import no_such_module", "def (:"])
+@pytest.mark.parametrize(
+    "text", ["raise RuntimeError('no luck')", "import no_such_module", "def (:"]
+)
 def test_a_broken_plugin_is_named(text, offered, tmp_path):
     (tmp_path / "broken_one.py").write_text(text)
     offered(point("broken_one", "broken_one:study", "breakage"))
@@ -98,15 +109,23 @@ def test_a_broken_plugin_is_named(text, offered, tmp_path):
 def test_a_broken_plugin_is_left_out_of_the_list_with_a_warning(offered, tmp_path):
     (tmp_path / "broken_two.py").write_text("raise RuntimeError('no luck')")
     (tmp_path / "sound_two.py").write_text(GOOD.format(name="sound_two"))
-    offered(point("broken_two", "broken_two:study", "breakage"), point("sound_two", "sound_two:study", "sound"))
-    with pytest.warns(UserWarning, match='"broken_two" of breakage is broken: RuntimeError: no luck It is left out'):
+    offered(
+        point("broken_two", "broken_two:study", "breakage"),
+        point("sound_two", "sound_two:study", "sound"),
+    )
+    with pytest.warns(
+        UserWarning,
+        match='"broken_two" of breakage is broken: RuntimeError: no luck It is left out',
+    ):
         assert list(catalogues(None)) == ["sound_two"]
 
 
 def test_an_entry_point_that_gives_no_study_is_named(offered, tmp_path):
     (tmp_path / "odd_one.py").write_text("study = 42")
     offered(point("odd_one", "odd_one:study", "odd"))
-    with pytest.raises(StudyNotFound, match='"odd_one" of odd must give a Study of that name, got 42'):
+    with pytest.raises(
+        StudyNotFound, match='"odd_one" of odd must give a Study of that name, got 42'
+    ):
         find("odd_one")
 
 
@@ -130,7 +149,10 @@ def test_a_study_may_be_a_file(tmp_path):
     [
         ("1 / 0", "does not run: ZeroDivisionError"),
         ("x = 1", "must hold exactly one Study, found 0"),
-        (GOOD.format(name="a") + "other = ps.Study('b', Spec(), ())", "must hold exactly one Study, found 2"),
+        (
+            GOOD.format(name="a") + "other = ps.Study('b', Spec(), ())",
+            "must hold exactly one Study, found 2",
+        ),
     ],
 )
 def test_a_file_that_holds_no_study_is_named(text, words, tmp_path):
@@ -167,7 +189,10 @@ def test_a_figure_is_found_by_name():
 
 
 def test_a_study_specifies_from_its_defaults_or_a_preset():
-    assert (toys.study.specify(eta=0.2), toys.study.specify("tiny").steps) == (toys.Spec(eta=0.2), 6)
+    assert (toys.study.specify(eta=0.2), toys.study.specify("tiny").steps) == (
+        toys.Spec(eta=0.2),
+        6,
+    )
 
 
 def test_a_study_is_a_record_that_cannot_be_changed():

@@ -32,10 +32,14 @@ def test_every_public_name_shows_an_example(name):
 
 
 @pytest.mark.parametrize("name", CALLABLE)
-def test_the_example_of_a_public_name_runs_and_is_right(name, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_example_of_a_public_name_runs_and_is_right(
+    name, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.chdir(tmp_path)
     said: list[str] = []
-    outcome = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example_of(name), out=said.append)
+    outcome = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(
+        example_of(name), out=said.append
+    )
     assert outcome.failed == 0, "".join(said)
 
 

@@ -44,7 +44,10 @@ def bits(tree):
 
 
 def net(w, batch):
-    return jnp.sum(jnp.tanh(w["a"] * jnp.array([0.3, -1.2])) ** 2) * jnp.exp(w["b"][0]) + w["b"][1] ** 3
+    return (
+        jnp.sum(jnp.tanh(w["a"] * jnp.array([0.3, -1.2])) ** 2) * jnp.exp(w["b"][0])
+        + w["b"][1] ** 3
+    )
 
 
 def test_a_step_of_descent_is_the_gradient_by_finite_differences():
@@ -72,7 +75,9 @@ def test_momentum_is_carried_from_step_to_step():
 
 
 def test_the_first_step_of_adam_has_the_size_of_eta_in_every_coordinate():
-    end = advance(ps.descent(toys.loss, optax.adam(0.01, eps=0.0)), jnp.array([5.0, -0.2]), 0, 1).params
+    end = advance(
+        ps.descent(toys.loss, optax.adam(0.01, eps=0.0)), jnp.array([5.0, -0.2]), 0, 1
+    ).params
     np.testing.assert_allclose(end, [4.99, -0.19], rtol=1e-12)
 
 
@@ -90,7 +95,13 @@ def test_the_optimiser_carries_nothing_for_what_is_frozen():
 
 def test_a_batch_is_drawn_from_the_key_of_its_step_and_the_memory():
     draw = lambda key, memory: memory * jr.normal(key)
-    end = advance(ps.descent(toys.loss, optax.sgd(1.0), sample=draw), jnp.array(0.0), 0, 3, memory=jnp.array(10.0))
+    end = advance(
+        ps.descent(toys.loss, optax.sgd(1.0), sample=draw),
+        jnp.array(0.0),
+        0,
+        3,
+        memory=jnp.array(10.0),
+    )
     # With eta = 1 the weight becomes the last batch.
     np.testing.assert_allclose(end.params, 10.0 * jr.normal(jr.fold_in(key(), 2)), rtol=1e-14)
 
@@ -162,7 +173,9 @@ def test_log_time_reaches_times_that_linear_time_cannot():
 
 def test_a_flow_moves_only_where_it_is_told():
     start = {"a": jnp.array(1.0), "b": jnp.array(3.0)}
-    end = advance(ps.flow(lambda w: -w["a"] * w["b"], where=lambda w: w["a"]), start, 0.0, 0.5).params
+    end = advance(
+        ps.flow(lambda w: -w["a"] * w["b"], where=lambda w: w["a"]), start, 0.0, 0.5
+    ).params
     np.testing.assert_allclose([end["a"], end["b"]], [np.exp(-1.5), 3.0], rtol=1e-9)
 
 
@@ -205,7 +218,10 @@ def test_finite_means_every_number_of_the_tree():
 
 
 def test_finite_is_asked_of_each_lane_by_itself():
-    tree = {"a": jnp.array([[1.0, jnp.nan, 1.0], [1.0, 1.0, 1.0]]), "b": jnp.array([1.0, 1.0, -jnp.inf])}
+    tree = {
+        "a": jnp.array([[1.0, jnp.nan, 1.0], [1.0, 1.0, 1.0]]),
+        "b": jnp.array([1.0, 1.0, -jnp.inf]),
+    }
     assert is_finite(tree, lanes=True).tolist() == [True, False, False]
 
 

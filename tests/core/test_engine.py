@@ -94,7 +94,9 @@ def test_until_is_asked_at_record_times_only(small_pieces):
 
 def test_records_asked_for_do_not_move_the_end_of_a_stage():
     often = run(toys.curriculum, goal=0.4, at=[0.5, 1.0, 4.5])
-    assert often.stage_end.values.tolist() == run(toys.curriculum, goal=0.4).stage_end.values.tolist()
+    assert (
+        often.stage_end.values.tolist() == run(toys.curriculum, goal=0.4).stage_end.values.tolist()
+    )
 
 
 @pytest.mark.parametrize("arm", [toys.sampled, toys.walk, toys.cubic_flow, toys.curriculum])
@@ -112,12 +114,16 @@ def test_a_resumed_run_equals_an_unbroken_one(arm, luck, small_pieces):
 
 
 def test_a_resumed_block_of_lanes_equals_an_unbroken_one(small_pieces):
-    job = Job(toys.curriculum, HALF_GOOD, columns={"eta": (0.05, 0.1, 0.3), "seed": (0.0, 1.0, 2.0)})
+    job = Job(
+        toys.curriculum, HALF_GOOD, columns={"eta": (0.05, 0.1, 0.3), "seed": (0.0, 1.0, 2.0)}
+    )
     chunks = list(execute(job))
     middle = chunks[len(chunks) // 3]
     rest = toys.finish(job, (middle.position, middle.leaves()))
     begun = [toys.part_of(c) for c in chunks[: len(chunks) // 3 + 1]]
-    assert toys.same_records(toys.join([*begun, rest]), toys.join([toys.part_of(c) for c in chunks]))
+    assert toys.same_records(
+        toys.join([*begun, rest]), toys.join([toys.part_of(c) for c in chunks])
+    )
 
 
 def test_a_checkpoint_of_another_plan_is_refused():
@@ -144,7 +150,9 @@ def test_a_key_in_the_state_survives_a_resume(small_pieces):
     chunks = list(execute(job))
     rest = toys.finish(job, (chunks[1].position, chunks[1].leaves()))
     whole = toys.join([toys.part_of(c) for c in chunks])
-    assert rest.measured["normal"].tobytes() == whole.measured["normal"][-len(rest.time) :].tobytes()
+    assert (
+        rest.measured["normal"].tobytes() == whole.measured["normal"][-len(rest.time) :].tobytes()
+    )
 
 
 # --- random numbers -------------------------------------------------------------------------------------------------
@@ -178,7 +186,10 @@ def test_the_key_of_a_step_is_folded_from_seed_stage_and_absolute_step(seed):
     stage = threefry((0, seed), (0, 1))  # fold in the number of the stage, from 1
     steps = threefry(stage, (0, 1))  # the second half of a split; the first is for `enter`
     expected = [threefry(steps, (0, t)) for t in range(20)]
-    assert list(map(tuple, run(keys_in_the_state, seed=seed, steps=20).word.values[1:].tolist())) == expected
+    assert (
+        list(map(tuple, run(keys_in_the_state, seed=seed, steps=20).word.values[1:].tolist()))
+        == expected
+    )
 
 
 def test_normal_numbers_are_the_ones_they_always_were():
@@ -311,7 +322,9 @@ def test_enter_may_change_the_state():
     def entered(spec):
         """The weight is doubled on entering."""
         plan = two_stages(spec)
-        return dataclasses.replace(plan, stages=(plan.stages[0], dataclasses.replace(plan.stages[1], enter=doubled)))
+        return dataclasses.replace(
+            plan, stages=(plan.stages[0], dataclasses.replace(plan.stages[1], enter=doubled))
+        )
 
     final = run(entered).weight.sel(time=3.0, coordinate=0)
     np.testing.assert_allclose(final, 10 * np.exp(-1.0), rtol=1e-9)
@@ -334,7 +347,11 @@ def test_a_stage_is_left_when_its_goal_is_reached():
 def test_the_next_stage_begins_when_the_goal_of_the_last_is_reached():
     ds = run(toys.curriculum, goal=0.4)
     first = ps.in_stage(ds, "head only")
-    assert (first.loss.values[1:-1].min() >= 0.4, first.loss.values[-1] < 0.4, len(first.time) < 21) == (True,) * 3
+    assert (
+        first.loss.values[1:-1].min() >= 0.4,
+        first.loss.values[-1] < 0.4,
+        len(first.time) < 21,
+    ) == (True,) * 3
 
 
 def test_a_stage_ends_for_each_lane_by_itself():
@@ -375,7 +392,9 @@ def test_a_run_that_ended_early_has_no_records_of_the_later_times():
 
 @pytest.mark.parametrize("at", [[-1], [41], [], [3, 1000]])
 def test_times_off_the_run_are_refused(at):
-    with pytest.raises(PlanError, match=r"toys\.quadratic runs from 0 to 40; it cannot be recorded at"):
+    with pytest.raises(
+        PlanError, match=r"toys\.quadratic runs from 0 to 40; it cannot be recorded at"
+    ):
         run(toys.quadratic, at=at)
 
 
@@ -423,7 +442,9 @@ def test_spans_of_a_flow_end_at_record_times():
 
 def test_a_program_begins_its_next_run_with_calls_of_the_size_that_it_learned(monkeypatch):
     monkeypatch.setattr(engine, "pace", Pace())
-    pieces = lambda: sum(1 for _ in execute(Job(toys.quadratic, toys.Spec(steps=3000), at=(3000.0,))))
+    pieces = lambda: sum(
+        1 for _ in execute(Job(toys.quadratic, toys.Spec(steps=3000), at=(3000.0,)))
+    )
     pieces()  # compiles
     later = [pieces() for _ in range(3)]
     assert later[-1] == 2  # the start, and all of the rest

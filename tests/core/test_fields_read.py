@@ -48,7 +48,11 @@ def confused(spec):
     return toys.quadratic(spec)
 
 
-PRESETS = {"tiny": toys.Spec(steps=6), "loud": toys.Spec(steps=6, noise=2.0), "far": toys.Spec(steps=6, start=3.0)}
+PRESETS = {
+    "tiny": toys.Spec(steps=6),
+    "loud": toys.Spec(steps=6, noise=2.0),
+    "far": toys.Spec(steps=6, start=3.0),
+}
 study = ps.Study("declared", toys.Spec(), (honest, toys.sampled), presets=PRESETS)
 
 
@@ -56,7 +60,10 @@ study = ps.Study("declared", toys.Spec(), (honest, toys.sampled), presets=PRESET
 
 
 def test_an_arm_has_the_name_the_docstring_and_the_source_of_its_function():
-    assert (honest.__name__, inspect.getdoc(honest)) == ("honest", "Descent that says what it reads.")
+    assert (honest.__name__, inspect.getdoc(honest)) == (
+        "honest",
+        "Descent that says what it reads.",
+    )
     assert inspect.getsourcefile(inspect.unwrap(honest)) == __file__
 
 
@@ -74,11 +81,20 @@ def test_an_arm_survives_pickling():
 
 
 def test_a_plain_function_reads_all_fields():
-    assert fields_read(toys.quadratic, toys.Spec()) == ["width", "start", "eta", "noise", "goal", "steps"]
+    assert fields_read(toys.quadratic, toys.Spec()) == [
+        "width",
+        "start",
+        "eta",
+        "noise",
+        "goal",
+        "steps",
+    ]
 
 
 def test_a_field_that_is_not_there_cannot_be_read():
-    with pytest.raises(PlanError, match=r'"confused" says that it reads "colour", which is no field. Known: eta'):
+    with pytest.raises(
+        PlanError, match=r'"confused" says that it reads "colour", which is no field. Known: eta'
+    ):
         ps.run(dataclasses.replace(study, arms=(confused,)), "confused", store=False)
 
 
@@ -105,7 +121,9 @@ def test_a_field_that_the_arm_does_not_read_is_refused_by_sweep(noise):
     assert str(caught.value) == VAIN
 
 
-@pytest.mark.parametrize("request_", [ps.runs(honest, noise=0.1), ps.sweeps(honest, noise=[0.1, 0.2])])
+@pytest.mark.parametrize(
+    "request_", [ps.runs(honest, noise=0.1), ps.sweeps(honest, noise=[0.1, 0.2])]
+)
 def test_a_field_that_the_arm_does_not_read_is_refused_in_a_request(request_):
     from phasescope.verbs.evidence import Evidence
 
@@ -116,7 +134,9 @@ def test_a_field_that_the_arm_does_not_read_is_refused_in_a_request(request_):
 
 def test_a_field_that_no_arm_reads_is_refused_in_those_words():
     alone = dataclasses.replace(study, arms=(honest,))
-    with pytest.raises(SpecError, match=r'does not read "noise": it would change nothing. No arm does.'):
+    with pytest.raises(
+        SpecError, match=r'does not read "noise": it would change nothing. No arm does.'
+    ):
         ps.run(alone, "honest", noise=0.1, store=False)
 
 
@@ -141,7 +161,10 @@ def test_presets_that_differ_in_unread_fields_are_one_run(store, monkeypatch):
 
 
 def test_a_run_that_is_found_has_the_numbers_of_its_own_request(store):
-    asked = [toys.Spec.of(ps.run(study, "honest", preset=name)).noise for name in ("tiny", "loud", "tiny")]
+    asked = [
+        toys.Spec.of(ps.run(study, "honest", preset=name)).noise
+        for name in ("tiny", "loud", "tiny")
+    ]
     assert asked == [0.5, 2.0, 0.5]
 
 
@@ -167,7 +190,9 @@ def test_a_field_that_is_read_without_being_declared_changes_no_digit():
 
 
 def test_lanes_are_run_with_the_canonical_numbers_too():
-    lanes = lambda spec: find_or_run(study, Job(secretive, spec, columns={"eta": (0.1, 0.2)}), Context(), 2).dataset
+    lanes = lambda spec: (
+        find_or_run(study, Job(secretive, spec, columns={"eta": (0.1, 0.2)}), Context(), 2).dataset
+    )
     assert toys.same_bits(lanes(PRESETS["tiny"]), lanes(PRESETS["far"]))
 
 
@@ -183,7 +208,9 @@ class Tied(ps.Spec):
 
 def test_a_default_that_does_not_go_with_what_was_given_is_not_taken():
     tied = ps.arm(reads=("low",))(lambda spec: None)
-    assert canonical_spec(tied, Tied(low=5.0, high=6.0, other=7.0)) == Tied(low=5.0, high=6.0, other=0.0)
+    assert canonical_spec(tied, Tied(low=5.0, high=6.0, other=7.0)) == Tied(
+        low=5.0, high=6.0, other=0.0
+    )
 
 
 # --- what is read ---------------------------------------------------------------------------------------------------
@@ -278,7 +305,10 @@ def test_a_study_whose_arms_declare_what_they_read_keeps_the_contract():
     ("arm", "sentence"),
     [
         (secretive, 'arm secretive reads "start" without declaring it: add it to `reads`'),
-        (boastful, 'arm boastful declares that it reads "noise", but under no preset, choice or request does it'),
+        (
+            boastful,
+            'arm boastful declares that it reads "noise", but under no preset, choice or request does it',
+        ),
         (confused, 'arm confused: arm "confused" says that it reads "colour", which is no field'),
     ],
     ids=lambda x: getattr(x, "__name__", ""),

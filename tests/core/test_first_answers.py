@@ -65,9 +65,15 @@ print(json.dumps({"asked": len(compiled), "found": len(found)}))
 
 def child(script: str, *words: str, **environment: str) -> dict:
     """What a fresh process says, as JSON on its last line."""
-    env = {k: v for k, v in os.environ.items() if k not in ("EQX_ON_ERROR", "JAX_COMPILATION_CACHE_DIR")}
+    env = {
+        k: v
+        for k, v in os.environ.items()
+        if k not in ("EQX_ON_ERROR", "JAX_COMPILATION_CACHE_DIR")
+    }
     env |= {"PYTHONPATH": os.pathsep.join(sys.path)} | environment
-    done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, env=env)
+    done = subprocess.run(
+        [sys.executable, "-c", script, *words], capture_output=True, text=True, env=env
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -101,7 +107,11 @@ def test_a_second_process_compiles_nothing(first):
 def test_the_command_line_runs_the_programs_of_the_library_and_compiles_nothing(first, tmp_path):
     folder, _ = first
     before = names(folder)
-    elsewhere = {"PHASESCOPE_CACHE": str(folder), "PHASESCOPE_STORE": str(tmp_path), "EQX_ON_ERROR": "raise"}
+    elsewhere = {
+        "PHASESCOPE_CACHE": str(folder),
+        "PHASESCOPE_STORE": str(tmp_path),
+        "EQX_ON_ERROR": "raise",
+    }
     said = child(COUNTING + COMMAND + END, json.dumps(ASKED), "0.04", **elsewhere)
     assert said["found"] == said["asked"] > 0
     assert names(folder) == before
@@ -292,12 +302,22 @@ def test_what_runs_were_compiled_to_is_let_go():
 TYPOS = {
     "run regular_langage symmetric": lambda: ps.run("regular_langage", "symmetric"),
     "run regular_language symetric": lambda: ps.run("regular_language", "symetric"),
-    "run regular_language symmetric --preset tyny": lambda: ps.run("regular_language", "symmetric", preset="tyny"),
-    "run regular_language symmetric lamm=3": lambda: ps.run("regular_language", "symmetric", lamm=3),
-    "sweep regular_language symmetric lamm=3,4": lambda: ps.sweep("regular_language", "symmetric", lamm=[3, 4]),
-    "check regular_language --claim 4.4-windov": lambda: ps.check("regular_language", claim="4.4-windov"),
+    "run regular_language symmetric --preset tyny": lambda: ps.run(
+        "regular_language", "symmetric", preset="tyny"
+    ),
+    "run regular_language symmetric lamm=3": lambda: ps.run(
+        "regular_language", "symmetric", lamm=3
+    ),
+    "sweep regular_language symmetric lamm=3,4": lambda: ps.sweep(
+        "regular_language", "symmetric", lamm=[3, 4]
+    ),
+    "check regular_language --claim 4.4-windov": lambda: ps.check(
+        "regular_language", claim="4.4-windov"
+    ),
     "check regular_langage": lambda: ps.check("regular_langage"),
-    "draw regular_language --figure figure_22": lambda: ps.draw("regular_language", figure="figure_22"),
+    "draw regular_language --figure figure_22": lambda: ps.draw(
+        "regular_language", figure="figure_22"
+    ),
     "report regular_langage": lambda: ps.check("regular_langage"),
 }
 
@@ -325,12 +345,16 @@ print(json.dumps(said))
 @pytest.fixture(scope="module")
 def answers() -> dict[str, str]:
     """What the command line says to each typo in a process that cannot import anything heavy."""
-    catalogue.read(installed()["regular_language"])  # a catalogue of the present sources, wherever it is kept
+    catalogue.read(
+        installed()["regular_language"]
+    )  # a catalogue of the present sources, wherever it is kept
     return child(LIGHT, json.dumps(list(TYPOS)))
 
 
 @pytest.mark.parametrize("line", TYPOS)
-def test_a_typo_is_answered_as_python_does_and_without_importing_anything_heavy(line, answers, store):
+def test_a_typo_is_answered_as_python_does_and_without_importing_anything_heavy(
+    line, answers, store
+):
     with pytest.raises(PhasescopeError) as error:
         TYPOS[line]()
     assert answers[line] == f"{type(error.value).__name__}: {error.value}"

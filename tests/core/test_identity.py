@@ -116,7 +116,9 @@ def test_an_edit_that_can_change_a_run_is_another_arm(tmp_path, old, new):
         ("start: float = 1.0", "start: float = 7.0"),
     ],
 )
-def test_comments_docstrings_annotations_claims_and_defaults_of_the_spec_do_not_count(tmp_path, old, new):
+def test_comments_docstrings_annotations_claims_and_defaults_of_the_spec_do_not_count(
+    tmp_path, old, new
+):
     assert old in STUDY
     changed = study_in(tmp_path / "b", STUDY.replace(old, new))
     assert digest_of(changed) == digest_of(study_in(tmp_path / "a"))
@@ -157,7 +159,9 @@ def test_what_a_closure_holds_counts_also_behind_functions_arrays_and_optimisers
     ]
     digests = [digest(arm) for arm in holding]
     assert len(set(digests)) == len(digests)
-    assert digest(made(np.arange(3.0, dtype=np.float32))) == digest(made(jnp.arange(3.0, dtype=jnp.float32)))
+    assert digest(made(np.arange(3.0, dtype=np.float32))) == digest(
+        made(jnp.arange(3.0, dtype=jnp.float32))
+    )
 
 
 def test_default_arguments_count():
@@ -183,7 +187,9 @@ def test_two_lambdas_on_one_line_are_two():
 
 
 def test_the_helper_module_of_a_plain_file_counts(tmp_path):
-    text = STUDY.replace("RATE = 0.5", "import rates_beside").replace("RATE * w", "rates_beside.rate() * w")
+    text = STUDY.replace("RATE = 0.5", "import rates_beside").replace(
+        "RATE * w", "rates_beside.rate() * w"
+    )
     digests = []
     for folder, rate in (("a", 0.5), ("b", 0.25)):
         (tmp_path / folder).mkdir()
@@ -224,7 +230,10 @@ def test_a_library_is_known_by_its_name_wherever_it_was_installed(tmp_path, monk
 
 def test_a_value_that_changes_while_the_process_lives_is_another_run_and_is_compiled_anew(store):
     scope = {"__name__": "__main__", "ps": ps, "toys": toys, "RATE": 0.5}
-    exec("def arm(spec): return toys.plan(spec, ps.iterate(lambda w, t, key: RATE * w), ps.linear_times(1))", scope)
+    exec(
+        "def arm(spec): return toys.plan(spec, ps.iterate(lambda w, t, key: RATE * w), ps.linear_times(1))",
+        scope,
+    )
     study = factory_study(scope["arm"])
     ends = []
     for scope["RATE"] in (0.5, 0.1):
@@ -246,7 +255,9 @@ def test_an_arm_that_was_typed_in_again_is_the_same_arm():
     assert digest(typed_in(TYPED)) == digest(typed_in(TYPED))
 
 
-@pytest.mark.parametrize("edit", [("2.0", "2.5"), ("RATE = 0.1", "RATE = 0.2"), ("3.0", "3.5"), ("+ RATE", "- RATE")])
+@pytest.mark.parametrize(
+    "edit", [("2.0", "2.5"), ("RATE = 0.1", "RATE = 0.2"), ("3.0", "3.5"), ("+ RATE", "- RATE")]
+)
 def test_an_edit_of_what_an_arm_that_was_typed_in_uses_is_another_arm(edit):
     assert digest(typed_in(TYPED.replace(*edit))) != digest(typed_in(TYPED))
 
@@ -267,7 +278,9 @@ def test_another_process_finds_the_same_code():
         "import phasescope as ps; from phasescope.identity import fingerprint; s = ps.find('regular_language');"
         "print(*(fingerprint(a, type(s.spec)).digest for a in s.arms))"
     )
-    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    said = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    ).stdout.split()
     study = find("regular_language")
     assert said == [digest(arm, type(study.spec)) for arm in study.arms]
 
@@ -308,7 +321,9 @@ def test_a_file_edited_under_a_live_process_is_noticed_and_the_loaded_code_is_na
 def test_an_edit_of_a_comment_or_of_a_claim_under_a_live_process_is_no_edit(package):
     arm = importlib.import_module("package_of_arms.arms.descent").descent
     fingerprint(arm)
-    (package / "model.py").write_text('"""Rates."""\nRATE = 1.0\ndef rate():\n    # one\n    return RATE\n')
+    (package / "model.py").write_text(
+        '"""Rates."""\nRATE = 1.0\ndef rate():\n    # one\n    return RATE\n'
+    )
     (package / "claims.py").write_text("def claim():\n    return 2\n")
     assert fingerprint(arm).edited() == []
 
@@ -361,7 +376,9 @@ def test_an_arm_without_identity_runs_but_is_not_stored_and_says_so(store):
     def arm(spec):
         return toys.quadratic(spec) if secret else None
 
-    with pytest.warns(UserWarning, match=r"arm runs but is not stored: it refers to a _thread.lock"):
+    with pytest.warns(
+        UserWarning, match=r"arm runs but is not stored: it refers to a _thread.lock"
+    ):
         ds = ps.run(factory_study(arm), arm)
     assert float(ds.loss[-1]) > 0
     assert "id" not in ds.attrs
@@ -374,9 +391,15 @@ def test_an_arm_without_identity_runs_but_is_not_stored_and_says_so(store):
 def test_digits_are_promised_within_equal_provenance_only():
     made_here = provenance(precision="float64")
     assert differences(made_here, made_here) == []
-    elsewhere = made_here | {"device": "gpu: H200", "versions": made_here["versions"] | {"jax": "0.1"}}
+    elsewhere = made_here | {
+        "device": "gpu: H200",
+        "versions": made_here["versions"] | {"jax": "0.1"},
+    }
     said = differences(elsewhere, made_here)
-    assert said == [f"jax 0.1 (here {jax.__version__})", f"device gpu: H200 (here {made_here['device']})"]
+    assert said == [
+        f"jax 0.1 (here {jax.__version__})",
+        f"device gpu: H200 (here {made_here['device']})",
+    ]
 
 
 def test_a_run_found_under_another_provenance_is_returned_and_says_so(store, monkeypatch):
@@ -386,7 +409,9 @@ def test_a_run_found_under_another_provenance_is_returned_and_says_so(store, mon
         warnings.simplefilter("error")
         ps.run(study, toys.quadratic)
     monkeypatch.setenv("XLA_FLAGS", "--xla_something=true")
-    with pytest.warns(UserWarning, match=r"made elsewhere, with XLA_FLAGS .* \(here --xla_something=true\)"):
+    with pytest.warns(
+        UserWarning, match=r"made elsewhere, with XLA_FLAGS .* \(here --xla_something=true\)"
+    ):
         again = ps.run(study, toys.quadratic)
     assert again.identical(before)
     assert len(Store(store).entries()) == 1
@@ -399,7 +424,9 @@ def test_a_run_that_goes_on_elsewhere_says_so_and_its_manifest_keeps_both(store,
     with pytest.raises(KeyboardInterrupt):
         find_or_run(study, ps_job(toys.quadratic), context)
     monkeypatch.setenv("XLA_FLAGS", "--xla_something=true")
-    with pytest.warns(UserWarning, match=r"goes on from a state that was computed elsewhere, with XLA_FLAGS"):
+    with pytest.warns(
+        UserWarning, match=r"goes on from a state that was computed elsewhere, with XLA_FLAGS"
+    ):
         find_or_run(study, ps_job(toys.quadratic), Context(Store(store)))
     [entry] = Store(store).entries()
     assert entry.manifest["XLA_FLAGS"] == "--xla_something=true"
@@ -420,14 +447,18 @@ def test_the_manifest_names_the_numbers_that_were_computed_with(store):
     def single(spec):
         step = ps.iterate(lambda w, t, key: w / 2)
         stage = ps.Stage("one", step, ps.linear_times(2))
-        return ps.Plan(lambda key: jnp.ones(2, jnp.float32), (stage,), lambda w: toys.Seen(w.sum(), w))
+        return ps.Plan(
+            lambda key: jnp.ones(2, jnp.float32), (stage,), lambda w: toys.Seen(w.sum(), w)
+        )
 
     for arm, kind in ((single, "float32"), (toys.quadratic, "float64")):
         _, id = find_or_run(factory_study(arm), ps_job(arm), Context(Store(store)))
         entry = next(e for e in Store(store).entries() if e.id == id)
         assert entry.manifest["precision"] == kind
         assert entry.manifest["engine"] == "compiled loop"
-    assert precision_of([np.zeros(1, np.float32), np.zeros(1), np.zeros(1, int)]) == "float32, float64"
+    assert (
+        precision_of([np.zeros(1, np.float32), np.zeros(1), np.zeros(1, int)]) == "float32, float64"
+    )
 
 
 def ps_job(arm):

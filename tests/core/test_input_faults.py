@@ -67,14 +67,14 @@ json.dump(answers, sys.stdout)
 @pytest.fixture(scope="module")
 def answers():
     """What plain Python says to each question."""
-    done = subprocess.run([sys.executable, "-c", ASKING], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", ASKING], capture_output=True, text=True, check=True
+    )
     return json.loads(done.stdout)
 
 
 SEED = "SpecError: regular_language: a seed is a whole number from 0 to 4294967295, got seed="
-SEEDS = (
-    "SpecError: regular_language: seeds are one or more different numbers from 0 to 4294967295, all of them whole, got "
-)
+SEEDS = "SpecError: regular_language: seeds are one or more different numbers from 0 to 4294967295, all of them whole, got "
 TIMES = "SpecError: regular_language: `at` is a list of times, such as at=[1, 10], got at="
 BLOCK = "SpecError: regular_language: a block has one or more lanes, got block="
 
@@ -105,9 +105,18 @@ BLOCK = "SpecError: regular_language: a block has one or more lanes, got block="
         ("a task", "SpecError: regular_language: lam must be a finite number"),
         ("lam=[2, None]", "SpecError: regular_language: lam must be a number, got lam=None."),
         ("lam=[2, a]", "SpecError: regular_language: lam must be a number, got lam='a'."),
-        ("horizon=[2, None]", "SpecError: regular_language: an axis of horizon is made of numbers, got (2, None)"),
-        ("lam=10**400", "SpecError: regular_language: lam is too large for a number of 64 bits: it has 401 digits."),
-        ("lam=[2, 10**400]", "SpecError: regular_language: lam is too large for a number of 64 bits"),
+        (
+            "horizon=[2, None]",
+            "SpecError: regular_language: an axis of horizon is made of numbers, got (2, None)",
+        ),
+        (
+            "lam=10**400",
+            "SpecError: regular_language: lam is too large for a number of 64 bits: it has 401 digits.",
+        ),
+        (
+            "lam=[2, 10**400]",
+            "SpecError: regular_language: lam is too large for a number of 64 bits",
+        ),
         ("block=-1", BLOCK + "-1."),
         ("block=0", BLOCK + "0."),
         ("block=2.5", BLOCK + "2.5."),
@@ -132,7 +141,9 @@ def test_a_field_of_a_run_is_given_once(words):
         parse(study.spec, words)
 
 
-@pytest.mark.parametrize("words", [["lam=2:3:2:log", "lam=5,6"], ["lam=2", "lam=3"], ["lam=2,3", "lam=4"]])
+@pytest.mark.parametrize(
+    "words", [["lam=2:3:2:log", "lam=5,6"], ["lam=2", "lam=3"], ["lam=2,3", "lam=4"]]
+)
 def test_a_field_of_a_sweep_is_given_once(words):
     with pytest.raises(SpecError, match="lam is given twice"):
         axes(study.spec, words)
@@ -142,11 +153,23 @@ def test_a_field_of_a_sweep_is_given_once(words):
     ("words", "sentence"),
     [
         (["run", "regular_language", "symmetric", "--at", "nan"], "--at=nan is neither numbers"),
-        (["sweep", "regular_language", "symmetric", "--at", "nan", "--dry-run"], "--at=nan is neither numbers"),
-        (["sweep", "regular_language", "symmetric", "lam=2,nan,3", "--dry-run"], "lam must be a finite number"),
-        (["sweep", "regular_language", "symmetric", "lam=2,nan,nan", "--dry-run"], "lam must be a finite number"),
+        (
+            ["sweep", "regular_language", "symmetric", "--at", "nan", "--dry-run"],
+            "--at=nan is neither numbers",
+        ),
+        (
+            ["sweep", "regular_language", "symmetric", "lam=2,nan,3", "--dry-run"],
+            "lam must be a finite number",
+        ),
+        (
+            ["sweep", "regular_language", "symmetric", "lam=2,nan,nan", "--dry-run"],
+            "lam must be a finite number",
+        ),
         (["run", "regular_language", "symmetric", "lam=2", "lam=3"], "lam is given twice"),
-        (["sweep", "regular_language", "symmetric", "lam=2:3:2:log", "lam=5,6", "--dry-run"], "lam is given twice"),
+        (
+            ["sweep", "regular_language", "symmetric", "lam=2:3:2:log", "lam=5,6", "--dry-run"],
+            "lam is given twice",
+        ),
     ],
 )
 def test_the_command_line_refuses_it_in_one_line(words, sentence, store, monkeypatch, capsys):

@@ -34,13 +34,20 @@ def test_every_public_name_says_what_it_is(name):
 
 
 def test_whatever_phasescope_raises_on_purpose_has_a_public_name():
-    raised = {n for n, x in vars(errors).items() if isinstance(x, type) and issubclass(x, errors.PhasescopeError)}
+    raised = {
+        n
+        for n, x in vars(errors).items()
+        if isinstance(x, type) and issubclass(x, errors.PhasescopeError)
+    }
     assert raised <= set(NAMES)
 
 
 def test_importing_the_package_imports_nothing_heavy():
     script = "import sys, phasescope; print(sorted({'jax', 'xarray', 'matplotlib', 'dask'} & set(sys.modules)))"
-    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "[]\n"
+    assert (
+        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout
+        == "[]\n"
+    )
 
 
 def test_a_name_that_is_not_public_is_an_attribute_error():

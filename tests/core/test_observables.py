@@ -36,7 +36,9 @@ class Shapeless(ps.Observables):
 
 def dataset(coords=(), stage=(0, 0, 1), **records):
     records = {"loss": np.arange(3.0), "attention": np.zeros((3, 2, 4))} | records
-    return to_dataset(Seen, records, np.array([0.0, 1.0, 2.5]), np.array(stage), ["warm up", "rest"], dict(coords))
+    return to_dataset(
+        Seen, records, np.array([0.0, 1.0, 2.5]), np.array(stage), ["warm up", "rest"], dict(coords)
+    )
 
 
 def test_axes_are_read_off_the_annotations():
@@ -49,11 +51,21 @@ def test_what_an_arm_does_not_know_is_left_out_of_the_call():
 
 
 def test_fields_without_a_default_may_follow_those_that_have_one():
-    assert [f.name for f in dataclasses.fields(Reordered)] == ["loss", "norm", "attention", "margin"]
+    assert [f.name for f in dataclasses.fields(Reordered)] == [
+        "loss",
+        "norm",
+        "attention",
+        "margin",
+    ]
 
 
 def test_a_default_of_none_hides_no_axes():
-    assert axes(Reordered) == {"loss": (), "norm": (), "attention": ("query", "key"), "margin": ("sample",)}
+    assert axes(Reordered) == {
+        "loss": (),
+        "norm": (),
+        "attention": ("query", "key"),
+        "margin": ("sample",),
+    }
 
 
 def test_a_class_variable_of_observables_is_no_observable():
@@ -94,12 +106,16 @@ def test_symbol_meaning_and_unit_are_attributes_that_xarray_knows():
 
 
 def test_lanes_come_before_time():
-    ds = to_dataset(Seen, {"loss": np.zeros((5, 3))}, np.arange(3.0), np.zeros(3), ["only"], {}, ("lane",))
+    ds = to_dataset(
+        Seen, {"loss": np.zeros((5, 3))}, np.arange(3.0), np.zeros(3), ["only"], {}, ("lane",)
+    )
     assert ds.loss.dims == ("lane", "time")
 
 
 def test_records_that_do_not_fit_the_annotation_are_named():
-    with pytest.raises(PlanError, match=r'observable "attention" is declared with axes .*query.*key.* with 1'):
+    with pytest.raises(
+        PlanError, match=r'observable "attention" is declared with axes .*query.*key.* with 1'
+    ):
         dataset(attention=np.zeros((3, 2)))
 
 

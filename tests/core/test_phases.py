@@ -11,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phasescope.analysis import change_points as changes
-from phasescope.analysis.phases import change_points, crossing, escape, knee, local_slope, plateau, sustained
+from phasescope.analysis.phases import (
+    change_points,
+    crossing,
+    escape,
+    knee,
+    local_slope,
+    plateau,
+    sustained,
+)
 
 STEPS = np.arange(1, 1001)
 S = np.linspace(-10, 10, 200)
@@ -37,7 +45,9 @@ def test_a_line_is_crossed_exactly():
 
 def test_a_logarithm_is_crossed_exactly_in_log_time():
     times = np.geomspace(1, 1e4, 9)
-    assert float(crossing(series(np.log10(times), times), 2.2, log_time=True)) == pytest.approx(10**2.2)
+    assert float(crossing(series(np.log10(times), times), 2.2, log_time=True)) == pytest.approx(
+        10**2.2
+    )
 
 
 def test_the_first_of_several_crossings_counts():
@@ -49,7 +59,9 @@ def test_a_level_met_at_a_record_is_crossed_there():
     assert float(crossing(series([0.0, 0.5, 1.0], times), 0.5)) == 0.3
 
 
-@pytest.mark.parametrize("values", [[0, 0.1, 0.2], [1, 0.8, 0.6], [np.nan] * 3, [], [0.3], [0.1, 0.2, np.inf]])
+@pytest.mark.parametrize(
+    "values", [[0, 0.1, 0.2], [1, 0.8, 0.6], [np.nan] * 3, [], [0.3], [0.1, 0.2, np.inf]]
+)
 def test_what_never_crosses_has_no_time(values):
     assert np.isnan(crossing(series(np.array(values, float)), 0.5))
 
@@ -79,7 +91,12 @@ def test_every_lane_has_its_own_crossing_and_may_have_its_own_level():
 def test_a_lane_equals_its_single_run():
     rng = np.random.default_rng(0)
     runs = [series(np.cumsum(rng.normal(0.3, 1, 60))) for _ in range(5)]
-    for find in (lambda x: crossing(x, 2.0), knee, lambda x: sustained(x > 1), lambda x: escape(x, factor=3)):
+    for find in (
+        lambda x: crossing(x, 2.0),
+        knee,
+        lambda x: sustained(x > 1),
+        lambda x: escape(x, factor=3),
+    ):
         np.testing.assert_array_equal(find(lanes(*runs)).values, [find(r).item() for r in runs])
 
 
@@ -95,7 +112,14 @@ def test_an_array_without_time_is_refused():
 
 @pytest.mark.parametrize(
     ("condition", "time"),
-    [([0, 1, 0, 1, 1], 4), ([1, 1, 1], 1), ([0, 0, 1], 3), ([1, 1, 0], np.nan), ([], np.nan), ([0, 0], np.nan)],
+    [
+        ([0, 1, 0, 1, 1], 4),
+        ([1, 1, 1], 1),
+        ([0, 0, 1], 3),
+        ([1, 1, 0], np.nan),
+        ([], np.nan),
+        ([0, 0], np.nan),
+    ],
 )
 def test_sustained_is_the_start_of_the_last_true_stretch(condition, time):
     np.testing.assert_equal(float(sustained(series(np.array(condition, bool)))), time)
@@ -103,9 +127,15 @@ def test_sustained_is_the_start_of_the_last_true_stretch(condition, time):
 
 def test_growth_leaves_its_start_by_a_factor_ten():
     times = np.linspace(0, 5, 5001)
-    assert float(escape(series(np.exp(times), times), factor=10)) == pytest.approx(np.log(10), abs=1e-6)
-    assert float(escape(series(-np.exp(-times), times), factor=10)) == pytest.approx(np.log(10), abs=1e-6)
-    assert float(escape(series(np.exp(times), times), 2.0, 10)) == pytest.approx(np.log(20), abs=1e-6)
+    assert float(escape(series(np.exp(times), times), factor=10)) == pytest.approx(
+        np.log(10), abs=1e-6
+    )
+    assert float(escape(series(-np.exp(-times), times), factor=10)) == pytest.approx(
+        np.log(10), abs=1e-6
+    )
+    assert float(escape(series(np.exp(times), times), 2.0, 10)) == pytest.approx(
+        np.log(20), abs=1e-6
+    )
 
 
 def test_a_constant_and_a_start_at_zero_are_never_left_by_a_factor():
@@ -127,7 +157,9 @@ def test_the_knee_between_coarse_records_is_refined():
     assert float(knee(curve, refine=True)) == pytest.approx(576, rel=0.01)
 
 
-@pytest.mark.parametrize("curve", [np.ones(1000), 3 * np.log(STEPS), STEPS**2.0, 1.0 / STEPS, [1.0, 2.0]])
+@pytest.mark.parametrize(
+    "curve", [np.ones(1000), 3 * np.log(STEPS), STEPS**2.0, 1.0 / STEPS, [1.0, 2.0]]
+)
 def test_what_has_no_steepest_moment_has_no_knee(curve):
     assert np.isnan(knee(series(curve)))
 
@@ -186,7 +218,9 @@ def test_curves_that_do_not_break_have_no_change_points(curve):
 @pytest.mark.parametrize("noise", [0.0, 0.3])
 def test_planted_boundaries_are_found(noise):
     steps = np.arange(150.0)
-    signal = np.where(steps < 50, 0.0, np.where(steps < 90, 0.5 * (steps - 50), 20 - 0.1 * (steps - 90)))
+    signal = np.where(
+        steps < 50, 0.0, np.where(steps < 90, 0.5 * (steps - 50), 20 - 0.1 * (steps - 90))
+    )
     found = change_points(series(signal + noise * np.random.default_rng(2).normal(size=150), steps))
     np.testing.assert_allclose(found.times, (50, 90), atol=4)
 
@@ -206,8 +240,12 @@ def test_any_penalty_in_the_range_gives_the_same_number_and_none_outside():
     rng, steps = np.random.default_rng(4), np.arange(80.0)
     x = np.abs(steps - 30) + 3 * (steps > 60) + rng.normal(size=80)
     found = change_points(series(x))
-    search = changes._searcher(changes._misfits((steps - steps.mean()) / steps.std(), (x - x.mean()) / x.std()))
-    assert {len(search(p)) for p in np.geomspace(1.001 * found.low, 0.999 * found.high, 9)} == {len(found.times)}
+    search = changes._searcher(
+        changes._misfits((steps - steps.mean()) / steps.std(), (x - x.mean()) / x.std())
+    )
+    assert {len(search(p)) for p in np.geomspace(1.001 * found.low, 0.999 * found.high, 9)} == {
+        len(found.times)
+    }
     assert len(search(1.01 * found.high)) < len(found.times)
 
 

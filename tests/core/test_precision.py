@@ -63,7 +63,10 @@ def all_of(settings):
 def numbers(study, arm, **changes) -> dict[str, str]:
     """The digits of a run, by the name of the variable."""
     ds = ps.run(study, arm, store=False, **changes)
-    return {str(name): np.ascontiguousarray(v.values).tobytes().hex() for name, v in ds.variables.items()}
+    return {
+        str(name): np.ascontiguousarray(v.values).tobytes().hex()
+        for name, v in ds.variables.items()
+    }
 
 
 def promoting(spec):
@@ -72,7 +75,9 @@ def promoting(spec):
     mixed = jnp.ones((2, 2)) * jnp.arange(2, dtype=jnp.int32)
     start = lambda key: mixed[0] + jr.normal(jr.key(3), (2,)) + jr.normal(key, (2,))
     plan = toys.quadratic(spec)
-    twice = lambda ds: ds.assign(twice=("time", np.asarray(jnp.asarray(ds.time.values) * jnp.ones(1, jnp.int32))))
+    twice = lambda ds: ds.assign(
+        twice=("time", np.asarray(jnp.asarray(ds.time.values) * jnp.ones(1, jnp.int32)))
+    )
     return dataclasses.replace(plan, init=start, derive=twice)
 
 
@@ -109,7 +114,9 @@ def test_lanes_and_the_width_of_blocks_are_those_of_a_plain_session():
     width = default_width(promoting, toys.study.spec)
     with all_of(SETTINGS.values()):
         assert default_width(promoting, toys.study.spec) == width
-        assert toys.same_bits(ps.sweep(toys.study, "sampled", eta=[0.1, 0.2], seeds=3, store=False), plain)
+        assert toys.same_bits(
+            ps.sweep(toys.study, "sampled", eta=[0.1, 0.2], seeds=3, store=False), plain
+        )
 
 
 def test_what_is_observed_is_asked_with_the_numbers_of_a_run():

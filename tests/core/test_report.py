@@ -24,10 +24,28 @@ HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>$\\href
 FAILS, HOLDS = ps.Outcome.FAILS, ps.Outcome.HOLDS
 
 
-def row(claim="grows", outcome="holds", expected="holds", regime="published", study="toy", **changes) -> Row:
-    usual = {"cites": "Theorem 1", "statement": "It grows.", "because": "", "where": "time=3", "value": 0.1}
-    usual |= {"measured": "step 0.1", "required": "step > 0", "runs": (), "reduced": False, "seconds": 0.01}
-    usual |= {"regime": RegimeName(regime), "outcome": ps.Outcome(outcome), "expected": ps.Outcome(expected)}
+def row(
+    claim="grows", outcome="holds", expected="holds", regime="published", study="toy", **changes
+) -> Row:
+    usual = {
+        "cites": "Theorem 1",
+        "statement": "It grows.",
+        "because": "",
+        "where": "time=3",
+        "value": 0.1,
+    }
+    usual |= {
+        "measured": "step 0.1",
+        "required": "step > 0",
+        "runs": (),
+        "reduced": False,
+        "seconds": 0.01,
+    }
+    usual |= {
+        "regime": RegimeName(regime),
+        "outcome": ps.Outcome(outcome),
+        "expected": ps.Outcome(expected),
+    }
     return Row(study=study, claim=claim, **(usual | changes))
 
 
@@ -58,8 +76,15 @@ def curves(count=120):
     t = np.geomspace(1, 1e4, count)
     flags = {"flag_values": [0, 1], "flag_meanings": "first second"}
     return xr.Dataset(
-        {"loss": ("time", 1 / t), "score": (("time", "position"), np.outer(np.log(t), [1.0, -1.0]))},
-        coords={"time": t, "position": [1, 2], "stage": ("time", (t > 100).astype(np.int32), flags)},
+        {
+            "loss": ("time", 1 / t),
+            "score": (("time", "position"), np.outer(np.log(t), [1.0, -1.0])),
+        },
+        coords={
+            "time": t,
+            "position": [1, 2],
+            "stage": ("time", (t > 100).astype(np.int32), flags),
+        },
     )
 
 
@@ -74,7 +99,9 @@ def falls(ds):
 
 
 @ps.claim(
-    "Theorem 2", ps.published(ps.tables(curves), expect=FAILS, because="it is finite"), ps.theory(ps.tables(curves))
+    "Theorem 2",
+    ps.published(ps.tables(curves), expect=FAILS, because="it is finite"),
+    ps.theory(ps.tables(curves)),
 )
 def reaches_zero(ds):
     """The loss reaches zero."""
@@ -98,19 +125,32 @@ def no_evidence(ds, axes):
     """Evidence that is not there."""
 
 
-def study(name="toy", claims=(falls, reaches_zero), figures=(learning_curve, wrong_name, no_evidence), **more):
+def study(
+    name="toy",
+    claims=(falls, reaches_zero),
+    figures=(learning_curve, wrong_name, no_evidence),
+    **more,
+):
     return ps.Study(name, Spec(), arms=(idle,), claims=claims, figures=figures, **more)
 
 
 def hostile_study():
-    table = lambda: xr.Dataset({HOSTILE * 2: (HOSTILE, [1.0, 2.0])}, coords={HOSTILE: [HOSTILE, "b"]})
+    table = lambda: xr.Dataset(
+        {HOSTILE * 2: (HOSTILE, [1.0, 2.0])}, coords={HOSTILE: [HOSTILE, "b"]}
+    )
     table.__name__ = HOSTILE
     check = lambda ds: ps.Verdict(FAILS, HOSTILE, HOSTILE, HOSTILE)
     check.__name__, check.__doc__ = HOSTILE, HOSTILE
     draw = lambda ds, axes: axes.plot([1, 2])
     draw.__name__, draw.__doc__ = HOSTILE, HOSTILE
     claim = ps.claim(HOSTILE, ps.published(ps.tables(table), expect=FAILS, because=HOSTILE))(check)
-    return study(HOSTILE, (claim,), (ps.figure(HOSTILE, ps.tables(table))(draw),), paper=HOSTILE, bibtex=HOSTILE)
+    return study(
+        HOSTILE,
+        (claim,),
+        (ps.figure(HOSTILE, ps.tables(table))(draw),),
+        paper=HOSTILE,
+        bibtex=HOSTILE,
+    )
 
 
 class Elements(html.parser.HTMLParser):
@@ -129,7 +169,10 @@ class Elements(html.parser.HTMLParser):
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     return report.write_report(
-        [study(), hostile_study()], Context(), tmp_path_factory.mktemp("report"), formats=("png", "svg")
+        [study(), hostile_study()],
+        Context(),
+        tmp_path_factory.mktemp("report"),
+        formats=("png", "svg"),
     )
 
 
@@ -139,7 +182,10 @@ def page(written):
 
 
 def test_every_row_is_counted_once():
-    assert report.counts(MIXED) == {"toy": report.Tally(2, 2, 1, 2), "other": report.Tally(2, 0, 0, 0)}
+    assert report.counts(MIXED) == {
+        "toy": report.Tally(2, 2, 1, 2),
+        "other": report.Tally(2, 0, 0, 0),
+    }
 
 
 def test_a_check_that_could_not_run_is_a_surprise_even_where_undecided_is_expected():
@@ -147,7 +193,9 @@ def test_a_check_that_could_not_run_is_a_surprise_even_where_undecided_is_expect
 
 
 def test_a_claim_that_holds_in_one_regime_only_is_found_with_all_its_rows():
-    assert [[r.regime for r in group] for group in report.findings(MIXED).regime_bound] == [["theory", "beyond"]]
+    assert [[r.regime for r in group] for group in report.findings(MIXED).regime_bound] == [
+        ["theory", "beyond"]
+    ]
 
 
 def test_a_vacuous_success_stands_beside_the_undecided():
@@ -157,13 +205,22 @@ def test_a_vacuous_success_stands_beside_the_undecided():
 def test_text_says_outcome_expectation_and_size_in_words():
     text = report.ledger_text(MIXED, width=140)
     assert all(
-        word in text for word in ("✓ holds", "✗ fails", "? undecided", "! expected holds", "theory *", "* judged")
+        word in text
+        for word in (
+            "✓ holds",
+            "✗ fails",
+            "? undecided",
+            "! expected holds",
+            "theory *",
+            "* judged",
+        )
     )
 
 
 def test_no_column_is_lost_in_a_narrow_terminal():
     text = report.ledger_text(
-        Ledger((row("a_claim_with_quite_a_long_name_as_they_are", measured="words " * 20),)), width=80
+        Ledger((row("a_claim_with_quite_a_long_name_as_they_are", measured="words " * 20),)),
+        width=80,
     )
     assert "where" in text and "time=3" in text
 
@@ -174,7 +231,9 @@ def test_an_empty_ledger_says_so():
 
 
 def test_a_terminal_is_sent_no_escape_codes_and_no_markup_of_a_study():
-    text = report.ledger_text(Ledger((row("[bold]x[/bold]\x1b]0;title\x07", measured=HOSTILE),)), width=400)
+    text = report.ledger_text(
+        Ledger((row("[bold]x[/bold]\x1b]0;title\x07", measured=HOSTILE),)), width=400
+    )
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert "[bold]x[/bold]" in text
@@ -188,7 +247,9 @@ def test_a_notebook_is_sent_no_element_of_a_study():
 def test_markdown_of_a_study_starts_no_cell_link_html_or_formula():
     line = next(
         x
-        for x in report.ledger_markdown(Ledger((row("a|b", measured="[x](javascript:1) <b> $y$"),))).splitlines()
+        for x in report.ledger_markdown(
+            Ledger((row("a|b", measured="[x](javascript:1) <b> $y$"),))
+        ).splitlines()
         if "a\\|b" in x
     )
     assert r"\[x\](javascript:1) &lt;b&gt; \$y\$" in line
@@ -197,12 +258,18 @@ def test_markdown_of_a_study_starts_no_cell_link_html_or_formula():
 
 def test_markdown_puts_surprises_first():
     text = report.ledger_markdown(MIXED)
-    assert text.index("### Surprises") < text.index("**d**") < text.index("### What fails") < text.index("**b**")
+    assert (
+        text.index("### Surprises")
+        < text.index("**d**")
+        < text.index("### What fails")
+        < text.index("**b**")
+    )
 
 
 def test_findings_come_before_studies_and_surprises_before_failures(page):
     places = [
-        page.index(f'id="{id}"') for id in ("findings", "surprises", "failures", "regimes", "undecided", "study-toy")
+        page.index(f'id="{id}"')
+        for id in ("findings", "surprises", "failures", "regimes", "undecided", "study-toy")
     ]
     assert places == sorted(places)
 
@@ -230,7 +297,11 @@ def test_no_element_of_a_study_reaches_the_page(page):
 
 def test_the_page_points_only_into_itself(page):
     found = Elements(page).attributes
-    links = [value for _, name, value in found if name in ("href", "src", "srcset", "action", "data", "poster")]
+    links = [
+        value
+        for _, name, value in found
+        if name in ("href", "src", "srcset", "action", "data", "poster")
+    ]
     assert links
     assert all(value.startswith(("#", "data:image/png;base64,")) for value in links)
     assert not re.search(r"url\(|@import|<link|<base|<iframe|<object", page)
@@ -265,14 +336,19 @@ def test_json_is_the_ledger_and_nothing_else(written):
 
 
 def test_json_stays_json_when_a_number_is_not_finite(tmp_path):
-    odd = ps.claim("Theorem 3", ps.tables(curves))(lambda ds: ps.Verdict(HOLDS, "", "", value=float("nan")))
+    odd = ps.claim("Theorem 3", ps.tables(curves))(
+        lambda ds: ps.Verdict(HOLDS, "", "", value=float("nan"))
+    )
     made = report.write_report([study(claims=(odd,), figures=())], Context(), tmp_path)
     refuse = lambda constant: pytest.fail(constant)
     assert json.loads(made.json.read_text(), parse_constant=refuse)["rows"][0]["value"] == "nan"
 
 
 def test_a_broken_figure_is_named_and_the_rest_is_drawn(written, page):
-    assert [p.split(" could")[0] for p in written.problems] == ["toy: figure wrong_name", "toy: figure no_evidence"]
+    assert [p.split(" could")[0] for p in written.problems] == [
+        "toy: figure wrong_name",
+        "toy: figure no_evidence",
+    ]
     assert "figure wrong_name could not be drawn" in page
     assert (written.figures / "toy-learning_curve.png").is_file()
 
@@ -297,7 +373,9 @@ def test_evidence_that_fails_is_asked_for_once(tmp_path):
 @pytest.mark.parametrize("format", ["png", "pdf", "svg"])
 def test_the_same_figure_has_the_same_bytes(format, tmp_path):
     one, two = (
-        report.draw_figures([study()], Context(), tmp_path / name, ["learning_curve"], (format,))[0].read_bytes()
+        report.draw_figures([study()], Context(), tmp_path / name, ["learning_curve"], (format,))[
+            0
+        ].read_bytes()
         for name in "ab"
     )
     assert one == two
@@ -330,7 +408,9 @@ def test_a_place_on_a_logarithmic_axis_is_marked_where_the_curve_has_it():
     )
 
 
-@pytest.mark.parametrize("at", [{}, {"length": 3.0}, {"time": np.nan}, {"time": 1e99}, {HOSTILE: 5.0}])
+@pytest.mark.parametrize(
+    "at", [{}, {"length": 3.0}, {"time": np.nan}, {"time": 1e99}, {HOSTILE: 5.0}]
+)
 def test_a_place_that_is_not_on_the_axis_is_not_marked(at):
     assert plot(curves()).panels[0].mark(at) is None
 
@@ -350,7 +430,8 @@ def test_what_cannot_be_plotted_is_left_out(ds):
 
 
 @pytest.mark.parametrize(
-    "values", [np.full(5, np.nan), np.zeros(5), np.array([1, np.inf, -np.inf, np.nan, 2]), np.arange(5) > 2]
+    "values",
+    [np.full(5, np.nan), np.zeros(5), np.array([1, np.inf, -np.inf, np.nan, 2]), np.arange(5) > 2],
 )
 def test_odd_numbers_can_be_plotted(values):
     assert plot(xr.Dataset({"x": ("time", values)}, coords={"time": [0, 1, 10, 100, 1000]})).png
@@ -361,7 +442,16 @@ def test_many_curves_are_thinned():
 
 
 def test_different_words_never_share_a_name():
-    given = [("a", "b"), ("a-b", ""), ("a", "b/"), ("a", "../b"), ("a-b", "c"), ("a", "b-c"), ("a/b", "c"), ("", "")]
+    given = [
+        ("a", "b"),
+        ("a-b", ""),
+        ("a", "b/"),
+        ("a", "../b"),
+        ("a-b", "c"),
+        ("a", "b-c"),
+        ("a/b", "c"),
+        ("", ""),
+    ]
     names = [safe_name(*words) for words in given]
     assert len(set(names)) == len(names)
     assert not any("/" in name or name.startswith(".") for name in names)

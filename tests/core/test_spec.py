@@ -42,7 +42,9 @@ numbers = st.fixed_dictionaries(
         "end": st.floats(allow_nan=False),
         "bias": st.booleans(),
         "task": st.sampled_from(["parity", "even_pairs"]),
-        "label": st.text(string.ascii_letters + string.digits + " =,:_-", max_size=12).map(str.strip),
+        "label": st.text(string.ascii_letters + string.digits + " =,:_-", max_size=12).map(
+            str.strip
+        ),
         "steps": st.integers(0, 10**9),
     }
 )
@@ -67,7 +69,9 @@ def test_values_survive_being_written_as_words(values):
 @LIGHT
 @given(numbers)
 def test_text_to_value_to_json_to_value_is_the_same_value(values):
-    spec = Numbers().replace(**parse(Numbers(), [f"{name}={value}" for name, value in values.items()]))
+    spec = Numbers().replace(
+        **parse(Numbers(), [f"{name}={value}" for name, value in values.items()])
+    )
     assert Numbers.from_json(json.loads(json.dumps(spec.to_json()))) == Numbers(**values)
 
 
@@ -88,12 +92,18 @@ def test_an_unknown_field_is_refused_by_parse(name, text):
 @LIGHT
 @given(st.integers(max_value=1))
 def test_an_integer_below_its_bound_is_refused(length):
-    with pytest.raises(SpecError, match=r"length must be at least 2 \(an even pair needs two letters\), got length="):
+    with pytest.raises(
+        SpecError,
+        match=r"length must be at least 2 \(an even pair needs two letters\), got length=",
+    ):
         Numbers(length=length)
 
 
 @LIGHT
-@given(st.floats(max_value=0, allow_infinity=False) | st.floats(10, exclude_min=True, allow_infinity=False))
+@given(
+    st.floats(max_value=0, allow_infinity=False)
+    | st.floats(10, exclude_min=True, allow_infinity=False)
+)
 def test_a_float_outside_its_range_is_refused(eta):
     with pytest.raises(SpecError, match=r"eta must be (above 0|at most 10), got eta="):
         Numbers(eta=eta)
@@ -154,7 +164,9 @@ def test_infinity_is_a_number_where_the_field_says_so():
 
 
 def test_a_word_outside_its_choices_is_refused_with_the_nearest():
-    with pytest.raises(SpecError, match=r'task="party" is not one of its values\. .*Did you mean "parity"'):
+    with pytest.raises(
+        SpecError, match=r'task="party" is not one of its values\. .*Did you mean "parity"'
+    ):
         Numbers(task="party")
 
 

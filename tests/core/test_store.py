@@ -25,7 +25,9 @@ from hypothesis.extra import numpy as hnp
 from phasescope.errors import PhasescopeError, StoreError
 from phasescope.store import Identity, Store
 
-LIGHT = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+LIGHT = settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +36,9 @@ def no_power_cuts(monkeypatch):
 
 
 def identity(seed: int = 0, **changes) -> Identity:
-    return Identity("linear_modes", "flow", {"modes": 3, "epsilon": 1e-3, "kind": "flow"} | changes, seed)
+    return Identity(
+        "linear_modes", "flow", {"modes": 3, "epsilon": 1e-3, "kind": "flow"} | changes, seed
+    )
 
 
 def dataset(scale: float = 1.0) -> xr.Dataset:
@@ -47,7 +51,10 @@ def dataset(scale: float = 1.0) -> xr.Dataset:
                 scale * np.array([2.0, np.nan, np.inf, -0.0, 1e-300]),
                 {"symbol": r"\ell", "units": "days"},
             ),
-            "progress": (("time", "mode"), scale * np.arange(15.0).reshape(5, 3).astype(np.float32)),
+            "progress": (
+                ("time", "mode"),
+                scale * np.arange(15.0).reshape(5, 3).astype(np.float32),
+            ),
             "diverged_at": ((), -1),
             "learnt": ("time", np.array([False, False, True, True, True])),
         },
@@ -57,7 +64,13 @@ def dataset(scale: float = 1.0) -> xr.Dataset:
             "mode": [0, 1, 2],
             "eta": 0.1,
         },
-        attrs={"study": "linear_modes", "lanes": 1, "rate": 0.5, "phases": ["a", "b"], "ends": [0.5, 1.5]},
+        attrs={
+            "study": "linear_modes",
+            "lanes": 1,
+            "rate": 0.5,
+            "phases": ["a", "b"],
+            "ends": [0.5, 1.5],
+        },
     )
 
 
@@ -76,7 +89,9 @@ def assert_same_bits(a: xr.Dataset, b: xr.Dataset) -> None:
 # --- identity -----------------------------------------------------------------------------------------------------
 
 names = st.text("abcxyz_", min_size=1, max_size=5)
-values = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
+values = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
+)
 numbers = st.floats(allow_nan=False) | st.integers(-(2**70), 2**70)
 identities = st.builds(
     Identity,
@@ -115,13 +130,16 @@ def test_an_identity_survives_json_and_pickle(who):
     assert back.digest == who.digest == pickle.loads(pickle.dumps(who)).digest
 
 
-@pytest.mark.parametrize(("a", "b"), [(0.1, 1e-1), (1, 1.0), (np.float64(0.1), 0.1), (np.int32(3), 3), (1e3, 1000)])
+@pytest.mark.parametrize(
+    ("a", "b"), [(0.1, 1e-1), (1, 1.0), (np.float64(0.1), 0.1), (np.int32(3), 3), (1e3, 1000)]
+)
 def test_equal_numbers_give_one_digest_however_they_are_written(a, b):
     assert identity(eta=a).digest == identity(eta=b).digest
 
 
 @pytest.mark.parametrize(
-    ("a", "b"), [(0.1, 0.1 + 1e-17 * 2), (True, 1), ("1", 1), (None, 0), (0.0, -0.0), (2**53, 2**53 + 1)]
+    ("a", "b"),
+    [(0.1, 0.1 + 1e-17 * 2), (True, 1), ("1", 1), (None, 0), (0.0, -0.0), (2**53, 2**53 + 1)],
 )
 def test_different_values_give_different_digests(a, b):
     assert identity(eta=a).digest != identity(eta=b).digest
@@ -135,7 +153,9 @@ def test_the_digest_is_the_one_that_stores_out_there_were_written_with():
     assert identity().digest == hashlib.sha256(text.encode()).hexdigest()[:16] == "c127fa0231f33cc4"
 
 
-@pytest.mark.parametrize("name", ["", "..", "a/b", "a\\b", "a b", ".hidden", "a\0", "ü", "x" * 101, "a\n"])
+@pytest.mark.parametrize(
+    "name", ["", "..", "a/b", "a\\b", "a b", ".hidden", "a\0", "ü", "x" * 101, "a\n"]
+)
 def test_a_name_that_is_no_plain_folder_is_refused(name):
     with pytest.raises(StoreError, match="letters, digits"):
         Identity(name, "flow", {}, 0)
@@ -185,9 +205,15 @@ def test_a_loaded_dataset_can_be_stored_again(tmp_path):
 
 def test_equal_records_have_equal_content_and_equal_files(tmp_path):
     store = Store(tmp_path)
-    a, b, c = put(store, identity(0)), put(store, identity(1)), put(store, identity(2), dataset(2.0))
+    a, b, c = (
+        put(store, identity(0)),
+        put(store, identity(1)),
+        put(store, identity(2), dataset(2.0)),
+    )
     assert a.content == b.content != c.content
-    assert (a.folder / "records.zarr.zip").read_bytes() == (b.folder / "records.zarr.zip").read_bytes()
+    assert (a.folder / "records.zarr.zip").read_bytes() == (
+        b.folder / "records.zarr.zip"
+    ).read_bytes()
 
 
 @pytest.mark.parametrize("chunk", [2**24, 20])
@@ -195,11 +221,18 @@ def test_records_are_one_file_that_xarray_opens_by_itself(tmp_path, monkeypatch,
     from zarr.storage import ZipStore
 
     monkeypatch.setattr("phasescope.store.recordfile._CHUNK", chunk)
-    ds = dataset().assign(wave=("time", np.exp(1j * np.arange(5))), none=(("time", "nothing"), np.zeros((5, 0))))
+    ds = dataset().assign(
+        wave=("time", np.exp(1j * np.arange(5))), none=(("time", "nothing"), np.zeros((5, 0)))
+    )
     entry = put(Store(tmp_path), identity(), ds)
     with ZipStore(entry.folder / "records.zarr.zip", mode="r") as zipped:
         opened = xr.open_zarr(
-            zipped, consolidated=False, chunks=None, mask_and_scale=False, decode_times=False, decode_timedelta=False
+            zipped,
+            consolidated=False,
+            chunks=None,
+            mask_and_scale=False,
+            decode_times=False,
+            decode_timedelta=False,
         )
         assert_same_bits(opened.load(), ds)
     assert sorted(p.name for p in entry.folder.iterdir()) == ["records.zarr.zip", "run.json"]
@@ -208,17 +241,24 @@ def test_records_are_one_file_that_xarray_opens_by_itself(tmp_path, monkeypatch,
 def test_variables_keep_their_order(tmp_path):
     store = Store(tmp_path)
     loaded = store.load(put(store, identity()))
-    assert (list(loaded.data_vars), list(loaded.coords)) == (list(dataset().data_vars), list(dataset().coords))
+    assert (list(loaded.data_vars), list(loaded.coords)) == (
+        list(dataset().data_vars),
+        list(dataset().coords),
+    )
 
 
 def test_an_array_larger_than_a_chunk_is_cut_and_comes_back(tmp_path, monkeypatch):
     monkeypatch.setattr("phasescope.store.recordfile._CHUNK", 100)
     store = Store(tmp_path)
-    ds = xr.Dataset({"x": (("time", "mode"), np.arange(210.0).reshape(30, 7)), "t": ("time", np.arange(30))})
+    ds = xr.Dataset(
+        {"x": (("time", "mode"), np.arange(210.0).reshape(30, 7)), "t": ("time", np.arange(30))}
+    )
     assert_same_bits(store.load(put(store, identity(), ds)), ds)
 
 
-dtypes = st.sampled_from(["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u1", "?", "c16", "c8"]).map(np.dtype)
+dtypes = st.sampled_from(
+    ["f8", "f4", "f2", "i8", "i4", "i2", "i1", "u8", "u4", "u1", "?", "c16", "c8"]
+).map(np.dtype)
 attributes = st.dictionaries(
     st.text("abc_é", min_size=1, max_size=4),
     st.text(max_size=8)
@@ -231,7 +271,13 @@ attributes = st.dictionaries(
 
 @st.composite
 def datasets(draw) -> xr.Dataset:
-    sizes = dict(zip(("time", "mode", "query"), draw(st.lists(st.integers(0, 4), min_size=3, max_size=3)), strict=True))
+    sizes = dict(
+        zip(
+            ("time", "mode", "query"),
+            draw(st.lists(st.integers(0, 4), min_size=3, max_size=3)),
+            strict=True,
+        )
+    )
     array = lambda dims: hnp.arrays(draw(dtypes), tuple(sizes[d] for d in dims))
     some_dims = st.lists(st.sampled_from(sorted(sizes)), unique=True, max_size=3).map(tuple)
     ds = xr.Dataset(attrs=draw(attributes))
@@ -240,7 +286,9 @@ def datasets(draw) -> xr.Dataset:
         ds[f"v{i}"] = (dims, draw(array(dims)), draw(attributes))
     ds = ds.assign_coords({d: np.arange(n) for d, n in ds.sizes.items()})
     if "time" in ds.dims:
-        ds = ds.assign_coords(stage=("time", draw(hnp.arrays(np.int32, sizes["time"])), draw(attributes)))
+        ds = ds.assign_coords(
+            stage=("time", draw(hnp.arrays(np.int32, sizes["time"])), draw(attributes))
+        )
     return ds.assign_coords(eta=draw(st.floats()))
 
 
@@ -297,7 +345,9 @@ def test_the_default_root_is_the_argument_then_the_environment_then_here(monkeyp
     assert Store.default_root("here") == Path("here")
 
 
-@pytest.mark.parametrize("name", ["with space", "größe-相-🌊", "/".join(["x" * 200] * 8), "-rf", "a'b\"c;$(d)"])
+@pytest.mark.parametrize(
+    "name", ["with space", "größe-相-🌊", "/".join(["x" * 200] * 8), "-rf", "a'b\"c;$(d)"]
+)
 def test_the_root_may_have_any_name(tmp_path, name):
     store = Store(tmp_path / name)
     entry = put(store, identity())
@@ -316,7 +366,9 @@ def test_listing_runs_imports_neither_jax_nor_xarray_nor_zarr(tmp_path):
         "import sys; from phasescope.store import Store; s = Store(sys.argv[1]); assert len(s.entries()) == 1;"
         "s.unfinished(); print(*({'jax', 'xarray', 'zarr', 'numpy'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == ""
 
 
@@ -372,7 +424,9 @@ def test_a_deleted_index_is_rebuilt_as_it_was(tmp_path):
     assert (tmp_path / "index.json").read_bytes() == index
 
 
-@pytest.mark.parametrize("junk", [b"", b"{", b"[]", b'{"format": 1, "runs": {}}', b"\xff" * 9, b"[" * 10**5])
+@pytest.mark.parametrize(
+    "junk", [b"", b"{", b"[]", b'{"format": 1, "runs": {}}', b"\xff" * 9, b"[" * 10**5]
+)
 def test_a_damaged_index_is_not_believed(tmp_path, junk):
     store = Store(tmp_path)
     put(store, identity())
@@ -432,13 +486,19 @@ def test_a_draft_resumes_with_the_state_and_all_records(tmp_path):
     with store.draft(identity()) as draft:
         assert draft.resume() is None
         for step in range(12):
-            draft.save({"stage": 0, "step": step}, [*leaves(), np.array(step)], {"loss": np.array([step, -step])})
+            draft.save(
+                {"stage": 0, "step": step},
+                [*leaves(), np.array(step)],
+                {"loss": np.array([step, -step])},
+            )
     with store.draft(identity()) as draft:
         resumed = draft.resume()
     assert resumed is not None
     assert resumed.position == {"stage": 0, "step": 11}
     assert_same_leaves(resumed.leaves, [*leaves(), np.array(11)])
-    np.testing.assert_array_equal(np.concatenate([p["loss"] for p in resumed.parts])[::2], np.arange(12))
+    np.testing.assert_array_equal(
+        np.concatenate([p["loss"] for p in resumed.parts])[::2], np.arange(12)
+    )
 
 
 def test_old_states_are_dropped_and_old_records_are_not(tmp_path):
@@ -502,7 +562,10 @@ def test_unfinished_runs_say_who_they_are_and_whether_someone_is_at_work(tmp_pat
 
 
 def test_an_object_array_is_never_stored(tmp_path):
-    with Store(tmp_path).draft(identity()) as draft, pytest.raises(StoreError, match="numbers only"):
+    with (
+        Store(tmp_path).draft(identity()) as draft,
+        pytest.raises(StoreError, match="numbers only"),
+    ):
         draft.save({}, [np.array([{}])], {})
 
 

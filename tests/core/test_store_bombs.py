@@ -137,7 +137,17 @@ def test_a_second_frame_of_two_gib_is_refused_without_unpacking_it(tmp_path, rea
         lambda chunk: b"",
         lambda chunk: zeros_in_one_frame(2**31),
     ],
-    ids=["twice", "a byte", "skippable after", "skippable before", "cut", "header", "magic", "empty", "larger"],
+    ids=[
+        "twice",
+        "a byte",
+        "skippable after",
+        "skippable before",
+        "cut",
+        "header",
+        "magic",
+        "empty",
+        "larger",
+    ],
 )
 def test_a_chunk_that_is_not_one_whole_frame_is_refused(change):
     with pytest.raises(Damaged):
@@ -172,7 +182,12 @@ def test_a_zip_with_a_very_long_table_of_contents_is_refused_before_it_is_read(t
     start = data.index(b"PK\1\2")
     end = data.index(b"PK\5\6")
     table = data[start:end] * 700_000
-    last = data[end : end + 12] + len(table).to_bytes(4, "little") + start.to_bytes(4, "little") + b"\0\0"
+    last = (
+        data[end : end + 12]
+        + len(table).to_bytes(4, "little")
+        + start.to_bytes(4, "little")
+        + b"\0\0"
+    )
     (tmp_path / "many").write_bytes(data[:start] + table + last)
     code = "recordfile.unpack(Path(sys.argv[1]), open(sys.argv[1], 'rb'), 2**31)"
     peak, said = in_a_child(code, tmp_path / "many")
@@ -223,7 +238,9 @@ def test_loading_takes_the_memory_of_the_numbers_once(tmp_path, kind):
     assert 0.9 * size < peak < 1.3 * size  # less would mean that it was not measured
 
 
-def test_a_run_larger_than_what_is_loaded_is_refused_before_it_is_written_and_its_draft_stays(tmp_path):
+def test_a_run_larger_than_what_is_loaded_is_refused_before_it_is_written_and_its_draft_stays(
+    tmp_path,
+):
     put(Store(tmp_path), identity(0))
     small = Store(tmp_path, limit=4096 * 8 - 1)
     with small.draft(identity(1)) as draft:
@@ -240,7 +257,9 @@ def test_a_run_larger_than_what_is_loaded_is_refused_before_it_is_written_and_it
 
 def test_what_is_written_under_a_limit_is_loaded_under_it(tmp_path):
     ds = dataset(100).assign_coords(time=np.arange(100), mode=("mode", np.zeros(7, np.int8)))
-    taken = 100 * 8 + 100 * (8 + 8) + 7 * (1 + 8)  # the coordinate of a dim has an index of eight bytes a number
+    taken = (
+        100 * 8 + 100 * (8 + 8) + 7 * (1 + 8)
+    )  # the coordinate of a dim has an index of eight bytes a number
     store = Store(tmp_path, limit=taken)
     xr.testing.assert_identical(store.load(put(store, identity(), ds)), ds)
     with pytest.raises(StoreError, match="cannot store"):
@@ -254,7 +273,13 @@ def test_the_usual_limit_fits_a_laptop():
 def test_content_is_the_hash_of_the_bytes_in_c_order_however_they_lie():
     import hashlib
 
-    for values in (np.arange(12.0).reshape(3, 4).T, np.array(3.0), np.zeros((0, 2)), np.arange(6)[::2], np.array(True)):
+    for values in (
+        np.arange(12.0).reshape(3, 4).T,
+        np.array(3.0),
+        np.zeros((0, 2)),
+        np.arange(6)[::2],
+        np.array(True),
+    ):
         ds = xr.Dataset({"x": (tuple("abc"[: values.ndim]), values)})
         assert recordfile.content(ds)["x"]["sha256"] == hashlib.sha256(values.tobytes()).hexdigest()
 
@@ -270,7 +295,14 @@ def sealed(text: bytes) -> bytes:
 def test_nothing_is_parsed_whose_seal_is_broken(monkeypatch):
     monkeypatch.setattr(json, "loads", lambda *args: pytest.fail("parsed"))
     good = seal({"format": 1})
-    for data in (b'{"format": 2}', b"[" * 100, b"", good[:-1], good + b" ", good.replace(b"1", b"2")):
+    for data in (
+        b'{"format": 2}',
+        b"[" * 100,
+        b"",
+        good[:-1],
+        good + b" ",
+        good.replace(b"1", b"2"),
+    ):
         with pytest.raises(Damaged, match=r"run\.json is damaged"):
             unseal(Path("run.json"), data)
 
@@ -282,7 +314,13 @@ def test_a_newer_format_is_known_by_its_seal_and_its_number():
 
 @pytest.mark.parametrize(
     "text",
-    [b'{"a": ' + b"[" * 10**5, b'{"a": ' + b"9" * 5000 + b"}", b'{"a": 1} []', b"{" + b"\xff" * 9 + b"}", b"{,}"],
+    [
+        b'{"a": ' + b"[" * 10**5,
+        b'{"a": ' + b"9" * 5000 + b"}",
+        b'{"a": 1} []',
+        b"{" + b"\xff" * 9 + b"}",
+        b"{,}",
+    ],
     ids=["deep", "a long number", "two documents", "no text", "no json"],
 )
 def test_sealed_json_that_cannot_be_parsed_is_damaged(text):
@@ -295,7 +333,9 @@ def test_a_sealed_bomb_of_json_is_refused_within_bounded_memory(tmp_path, name):
     entry = put(Store(tmp_path), identity())
     path = entry.folder / name if name == "run.json" else tmp_path / name
     path.write_bytes(sealed(b'{"a": [' + b"{}," * (10 * MIB) + b"0]}"))
-    peak, said = in_a_child("s = Store(sys.argv[1]); sys.exit('raised') if not any(s.survey()) else None", tmp_path)
+    peak, said = in_a_child(
+        "s = Store(sys.argv[1]); sys.exit('raised') if not any(s.survey()) else None", tmp_path
+    )
     assert said == ""
     assert peak < 160 * MIB  # the file is 30 MiB; parsed, it takes 800
     assert len(Store(tmp_path).entries()) == (0 if name == "run.json" else 1)
@@ -312,17 +352,24 @@ def test_a_run_json_that_is_too_large_is_a_problem_and_is_left_where_it_is(tmp_p
     assert entry.folder.exists()
 
 
-def test_record_times_that_would_not_be_read_again_are_refused_before_the_run_begins(tmp_path, monkeypatch):
+def test_record_times_that_would_not_be_read_again_are_refused_before_the_run_begins(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(drafts, "LARGEST_JSON", 10_000)
     store = Store(tmp_path)
     put(store, identity(at=tuple(range(100))))
     who = identity(at=tuple(range(1000)))
-    with pytest.raises(StoreError, match=r"linear_modes\.flow with 1000 record times"), store.draft(who):
+    with (
+        pytest.raises(StoreError, match=r"linear_modes\.flow with 1000 record times"),
+        store.draft(who),
+    ):
         pytest.fail("began")
     assert len(store.entries()) == 1
 
 
-def test_a_manifest_that_would_not_be_read_again_is_refused_before_it_is_written(tmp_path, monkeypatch):
+def test_a_manifest_that_would_not_be_read_again_is_refused_before_it_is_written(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(storage, "MOST_CONTAINERS", 1000)
     store = Store(tmp_path)
     for manifest in ({"text": "x" * 2**25}, {"lists": [[]] * 1000}):
@@ -452,7 +499,9 @@ def test_a_sealed_index_of_strange_types_is_not_believed(tmp_path, changes):
 # --- numbers ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", [1.5, float("nan"), float("inf"), "1", None, True, [1], np.float64(0.5), 1j])
+@pytest.mark.parametrize(
+    "seed", [1.5, float("nan"), float("inf"), "1", None, True, [1], np.float64(0.5), 1j]
+)
 def test_a_seed_is_a_whole_number(seed):
     with pytest.raises(StoreError, match="whole number"):
         Identity("linear_modes", "flow", {}, seed)

@@ -30,7 +30,10 @@ def identity(seed: int = 0) -> Identity:
 
 def dataset(seed: int = 0) -> xr.Dataset:
     loss = np.random.default_rng(seed).normal(size=(SAVES * 3, 50))
-    return xr.Dataset({"loss": (("time", "mode"), loss)}, coords={"time": np.arange(SAVES * 3), "mode": np.arange(50)})
+    return xr.Dataset(
+        {"loss": (("time", "mode"), loss)},
+        coords={"time": np.arange(SAVES * 3), "mode": np.arange(50)},
+    )
 
 
 def compute(store: Store, seed: int) -> None:
@@ -39,7 +42,9 @@ def compute(store: Store, seed: int) -> None:
         if draft.finished:
             return
         whole, resumed = dataset(seed), draft.resume()
-        parts, done = ([], 0) if resumed is None else (list(resumed.parts), resumed.position["done"])
+        parts, done = (
+            ([], 0) if resumed is None else (list(resumed.parts), resumed.position["done"])
+        )
         assert [p["loss"].shape[0] for p in parts] == [3] * done
         assert resumed is None or resumed.leaves[0] == done
         for number in range(done, SAVES):
@@ -83,7 +88,9 @@ def work_once(root: str, log: str) -> None:
 @pytest.fixture(scope="module")
 def processes():
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["phasescope.store", "xarray", "numcodecs", "filelock", "pytest"])
+    context.set_forkserver_preload(
+        ["phasescope.store", "xarray", "numcodecs", "filelock", "pytest"]
+    )
     return context
 
 
@@ -105,7 +112,9 @@ def folders_of(root: Path) -> list[Path]:
 # --- processes that die -------------------------------------------------------------------------------------------
 
 
-def test_a_process_killed_at_any_instant_leaves_only_whole_runs_and_intact_drafts(tmp_path, processes):
+def test_a_process_killed_at_any_instant_leaves_only_whole_runs_and_intact_drafts(
+    tmp_path, processes
+):
     chance, checked, interrupted = random.Random(7), set(), 0
     for kill in range(26):
         instant = chance.randrange(1, 150) if kill % 4 else None
@@ -140,7 +149,10 @@ def test_a_process_killed_at_any_instant_leaves_only_whole_runs_and_intact_draft
 
 def test_two_processes_that_ask_for_one_run_compute_it_once(tmp_path, processes):
     log = tmp_path / "log"
-    workers = [processes.Process(target=work_once, args=(str(tmp_path / "runs"), str(log))) for _ in range(3)]
+    workers = [
+        processes.Process(target=work_once, args=(str(tmp_path / "runs"), str(log)))
+        for _ in range(3)
+    ]
     for worker in workers:
         worker.start()
     for worker in workers:
@@ -181,7 +193,10 @@ def test_all_is_synced_before_a_run_is_visible_and_its_folder_after(tmp_path, mo
     assert log[shown + 1 :] == [("sync", str(folder.parent))]
     for number, (what, path) in enumerate(log[:shown]):
         if what == "move":  # a file of a checkpoint
-            assert log[number - 1] == ("sync", str(Path(path).with_name(f".{Path(path).name}.part")))
+            assert log[number - 1] == (
+                "sync",
+                str(Path(path).with_name(f".{Path(path).name}.part")),
+            )
             assert ("sync", str(Path(path).parent)) in log[number:]
 
 
@@ -221,7 +236,9 @@ def test_damage_to_any_file_of_a_run_is_named_and_the_rest_stays_usable(tmp_path
     report = store.repair()
     assert [p.id for p in report.damaged] == [hurt.id]
     assert name in report.damaged[0].message
-    assert report.damaged[0].moved == tmp_path / ".quarantine" / ".".join([*hurt.id.split("/"), "1"])
+    assert report.damaged[0].moved == tmp_path / ".quarantine" / ".".join(
+        [*hurt.id.split("/"), "1"]
+    )
     assert store.entries() == [well]
     compute(store, 0)
     xr.testing.assert_identical(store.load(hurt), dataset(0))
@@ -249,7 +266,9 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before(tmp_path, kind, damag
         damage(draft.folder / f"{number:06d}.{kind}")
     with store.draft(identity()) as draft:
         resumed = draft.resume()
-        if number == 2:  # the third needs the records of the second, the first has no state any more
+        if (
+            number == 2
+        ):  # the third needs the records of the second, the first has no state any more
             left = 3 if kind == "state.safetensors" else 0
         assert (resumed.position["done"] if resumed else 0) == left
         draft.save({"done": left + 1}, [np.array(left + 1)], {"loss": np.full(2, left + 1)})
@@ -301,7 +320,9 @@ def refuse_the_nth(monkeypatch, nth: int, code: int) -> list[str]:
 
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES])
-def test_a_disk_that_refuses_any_write_leaves_the_old_data_and_the_run_can_go_on(tmp_path, monkeypatch, code):
+def test_a_disk_that_refuses_any_write_leaves_the_old_data_and_the_run_can_go_on(
+    tmp_path, monkeypatch, code
+):
     store = Store(tmp_path)
     compute(store, 0)
     [before] = store.entries()
@@ -316,11 +337,15 @@ def test_a_disk_that_refuses_any_write_leaves_the_old_data_and_the_run_can_go_on
                 refused = error
         if refused:
             assert refused.errno == code
-            assert all(words in str(refused) for words in (os.strerror(code), str(tmp_path), "--store"))
+            assert all(
+                words in str(refused) for words in (os.strerror(code), str(tmp_path), "--store")
+            )
         if nth >= len(calls):
             break
         assert store.find(identity(0)) == before
-        assert store.find(identity(1)) is None or not refused or calls[nth] == "fsync"  # visible, not yet durable
+        assert (
+            store.find(identity(1)) is None or not refused or calls[nth] == "fsync"
+        )  # visible, not yet durable
         assert list(tmp_path.rglob("*.part")) == []
         compute(store, 1)
         assert store.repair().damaged == []
@@ -338,7 +363,11 @@ def test_a_store_that_can_only_be_read_is_listed_and_loaded(tmp_path, monkeypatc
     with monkeypatch.context() as patch:
         for name in ("write", "fsync", "replace", "rename", "mkdir"):
             patch.setattr(
-                os, name, lambda *a, **k: (_ for _ in ()).throw(OSError(errno.EROFS, "Read-only file system"))
+                os,
+                name,
+                lambda *a, **k: (_ for _ in ()).throw(
+                    OSError(errno.EROFS, "Read-only file system")
+                ),
             )
         [entry] = store.entries()
         xr.testing.assert_identical(store.load(entry), dataset(0))
@@ -389,7 +418,12 @@ def test_a_newer_format_is_refused_politely_and_left_alone(tmp_path):
     [
         {"files": {"../../../secret": {"size": 1, "sha256": ""}}},
         {"files": {"records.zarr.zip": {"size": "all", "sha256": ""}}},
-        {"files": {"records.zarr.zip": {"size": 1, "sha256": ""}, "snapshots/../../x": {"size": 1, "sha256": ""}}},
+        {
+            "files": {
+                "records.zarr.zip": {"size": 1, "sha256": ""},
+                "snapshots/../../x": {"size": 1, "sha256": ""},
+            }
+        },
         {"files": {"/etc/passwd": {"size": 1, "sha256": ""}}},
         {"files": []},
         {"files": {}},
@@ -412,7 +446,8 @@ def test_a_run_json_that_lies_is_refused(tmp_path, changes):
 
 
 @pytest.mark.parametrize(
-    "text", [b"[" * 10**6, b'{"format": ' + b"9" * 10**5 + b"}", b"\0" * 99, b"null", b'{"a":' * 10**5]
+    "text",
+    [b"[" * 10**6, b'{"format": ' + b"9" * 10**5 + b"}", b"\0" * 99, b"null", b'{"a":' * 10**5],
 )
 def test_json_that_is_deep_or_strange_is_an_error_in_words(tmp_path, text):
     store = Store(tmp_path)
@@ -457,7 +492,9 @@ def tamper(data: bytes, change) -> bytes:
 
 
 def meta(members: dict, name: str, **changes) -> None:
-    members[f"{name}/zarr.json"] = json.dumps(json.loads(members[f"{name}/zarr.json"]) | changes).encode()
+    members[f"{name}/zarr.json"] = json.dumps(
+        json.loads(members[f"{name}/zarr.json"]) | changes
+    ).encode()
 
 
 def grid(*chunks) -> dict:
@@ -483,7 +520,9 @@ HOSTILE = {
     "a cut chunk": lambda m: m.__setitem__("loss/c/0/0", m["loss/c/0/0"][:40]),
     "objects": lambda m: meta(m, "loss", data_type="object"),
     "words": lambda m: meta(m, "loss", data_type="string"),
-    "a codec by name": lambda m: meta(m, "loss", codecs=[{"name": "bytes"}, {"name": "numcodecs.pickle"}]),
+    "a codec by name": lambda m: meta(
+        m, "loss", codecs=[{"name": "bytes"}, {"name": "numcodecs.pickle"}]
+    ),
     "a nested group": lambda m: m.__setitem__("a/b/zarr.json", m["loss/zarr.json"]),
     "a stray member": lambda m: m.__setitem__("../../canary", b"x"),
     "no group": lambda m: m.pop("zarr.json"),
@@ -514,7 +553,8 @@ def test_records_larger_than_allowed_are_not_loaded(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"\xff" * 8 + b"{}", (10**8).to_bytes(8, "little") + b"{}", b"\x02" + b"\0" * 7 + b"[]"]
+    "data",
+    [b"", b"\xff" * 8 + b"{}", (10**8).to_bytes(8, "little") + b"{}", b"\x02" + b"\0" * 7 + b"[]"],
 )
 def test_tensors_that_are_none_are_an_error_in_words(data):
     with pytest.raises(StoreError, match=r"state\.safetensors"):
@@ -525,4 +565,7 @@ def test_the_package_neither_pickles_nor_evaluates():
     modules = ("store.py", "storage.py", "drafts.py", "entries.py", "recordfile.py", "../files.py")
     for module in modules:
         source = (Path(storage.__file__).parent / module).read_text()
-        assert not any(word in source for word in ("pickle", "eval(", "exec(", "importlib", "__import__", "np.load"))
+        assert not any(
+            word in source
+            for word in ("pickle", "eval(", "exec(", "importlib", "__import__", "np.load")
+        )

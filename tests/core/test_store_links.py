@@ -23,14 +23,25 @@ def no_power_cuts(monkeypatch):
 def home(tmp_path) -> Path:
     """A user's folder, with names that the store might take for its own."""
     folder = tmp_path / "home"
-    for name in ("thesis.tex", ".bashrc", "000001.json", "000007.json", "sub/letter.txt", "run.json", "file"):
+    for name in (
+        "thesis.tex",
+        ".bashrc",
+        "000001.json",
+        "000007.json",
+        "sub/letter.txt",
+        "run.json",
+        "file",
+    ):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(f"mine: {name}")
     return folder
 
 
 def everything_in(folder: Path) -> dict[str, bytes]:
-    return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else b"" for p in folder.rglob("*")}
+    return {
+        str(p.relative_to(folder)): p.read_bytes() if p.is_file() else b""
+        for p in folder.rglob("*")
+    }
 
 
 def identity(seed: int = 0) -> Identity:
@@ -86,7 +97,9 @@ ON_THE_WAY = [
 
 @pytest.mark.parametrize("target", ["home", "home/file", "nowhere", "runs/other"])
 @pytest.mark.parametrize("name", ON_THE_WAY)
-def test_a_run_on_whose_way_a_link_lies_is_refused_by_the_name_of_the_link(tmp_path, home, name, target):
+def test_a_run_on_whose_way_a_link_lies_is_refused_by_the_name_of_the_link(
+    tmp_path, home, name, target
+):
     store = Store(tmp_path / "runs")
     compute(store, 1)
     os.makedirs(tmp_path / "runs/other/inner")
@@ -98,13 +111,17 @@ def test_a_run_on_whose_way_a_link_lies_is_refused_by_the_name_of_the_link(tmp_p
     with pytest.raises(StoreError, match=rf"{re.escape(str(path))} is a link.*Remove it"):
         compute(store, 0)
     made = set(everything_in(tmp_path)) - set(before)
-    assert all(n.startswith("runs/.drafts") for n in made)  # a lock and the folders of one, nothing else
+    assert all(
+        n.startswith("runs/.drafts") for n in made
+    )  # a lock and the folders of one, nothing else
     assert {n: t for n, t in everything_in(tmp_path).items() if n in before} == before
     assert path.is_symlink()
 
 
 @pytest.mark.parametrize("name", ON_THE_WAY)
-def test_listing_and_repair_leave_alone_what_a_link_points_to_and_repair_names_it(tmp_path, home, name):
+def test_listing_and_repair_leave_alone_what_a_link_points_to_and_repair_names_it(
+    tmp_path, home, name
+):
     store = Store(tmp_path / "runs")
     compute(store, 1)
     path = tmp_path / "runs" / name.replace("DIGEST", identity().digest)
@@ -148,7 +165,10 @@ def test_a_link_in_a_draft_is_not_followed(tmp_path, home, kind):
     os.rename(file, home / "moved")
     file.symlink_to(home / "moved")
     before = everything_in(home)
-    with store.draft(identity()) as again, pytest.raises(StoreError, match=rf"000002\.{kind} is a link.*Remove it"):
+    with (
+        store.draft(identity()) as again,
+        pytest.raises(StoreError, match=rf"000002\.{kind} is a link.*Remove it"),
+    ):
         again.resume()
     assert [u.id for u in store.unfinished()] == [draft.id]
     store.repair()
@@ -182,7 +202,9 @@ def test_a_file_of_the_user_that_lies_in_a_draft_survives_resuming(tmp_path):
     assert not (left.folder / "000002.json").exists()
 
 
-@pytest.mark.parametrize("name", ["run.json", "records.zarr.zip", "snapshots", "snapshots/end.safetensors"])
+@pytest.mark.parametrize(
+    "name", ["run.json", "records.zarr.zip", "snapshots", "snapshots/end.safetensors"]
+)
 def test_a_link_in_a_finished_run_is_not_read_and_repair_sets_the_run_aside(tmp_path, home, name):
     store = Store(tmp_path / "runs")
     compute(store)
@@ -218,7 +240,9 @@ def test_a_linked_run_json_is_not_believed_because_the_index_knows_it(tmp_path, 
 
 
 @pytest.mark.parametrize("target", ["home/file", "home", "home/new"])
-def test_a_linked_index_is_neither_read_nor_written_and_repair_removes_the_link(tmp_path, home, target):
+def test_a_linked_index_is_neither_read_nor_written_and_repair_removes_the_link(
+    tmp_path, home, target
+):
     store = Store(tmp_path / "runs")
     compute(store)
     path = tmp_path / "runs/index.json"

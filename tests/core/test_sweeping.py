@@ -64,7 +64,9 @@ def test_at_one_width_a_lane_does_not_know_its_neighbours(arm):
 
 def test_lanes_share_their_random_numbers_when_only_floats_are_swept():
     ds = sweep(toys.walk, eta=[0.1, 0.2, 0.4], start=0.0)
-    np.testing.assert_allclose(ds.weight / ds.eta, (ds.weight / ds.eta).sel(eta=[0.1] * 3), rtol=1e-12)
+    np.testing.assert_allclose(
+        ds.weight / ds.eta, (ds.weight / ds.eta).sel(eta=[0.1] * 3), rtol=1e-12
+    )
 
 
 def test_lanes_of_different_seeds_differ():
@@ -80,9 +82,13 @@ def test_a_block_wide_operation_gives_what_lane_by_lane_gives():
 
     def mapped(spec):
         """The same, written for one run."""
-        return toys.plan(spec, ps.iterate(lambda w, t, key: w * (1 - spec.eta) + t), ps.linear_times(9))
+        return toys.plan(
+            spec, ps.iterate(lambda w, t, key: w * (1 - spec.eta) + t), ps.linear_times(9)
+        )
 
-    np.testing.assert_allclose(sweep(blocked, eta=[0.1, 0.2]).weight, sweep(mapped, eta=[0.1, 0.2]).weight, rtol=1e-14)
+    np.testing.assert_allclose(
+        sweep(blocked, eta=[0.1, 0.2]).weight, sweep(mapped, eta=[0.1, 0.2]).weight, rtol=1e-14
+    )
 
 
 # --- divergence is data ---------------------------------------------------------------------------------------------
@@ -123,7 +129,9 @@ def test_a_diverged_lane_does_not_change_the_times_asked_for():
 
 @pytest.fixture(scope="module")
 def product():
-    return sweep(toys.quadratic, width=[1, 3], eta=[0.1, 0.2], start=[1.0, 2.0, 3.0], seeds=2, steps=5)
+    return sweep(
+        toys.quadratic, width=[1, 3], eta=[0.1, 0.2], start=[1.0, 2.0, 3.0], seeds=2, steps=5
+    )
 
 
 def test_every_swept_field_is_a_dim(product):
@@ -131,7 +139,8 @@ def test_every_swept_field_is_a_dim(product):
 
 
 @pytest.mark.parametrize(
-    ("axis", "numbers"), [("width", [1, 3]), ("seed", [0, 1]), ("eta", [0.1, 0.2]), ("start", [1.0, 2.0, 3.0])]
+    ("axis", "numbers"),
+    [("width", [1, 3]), ("seed", [0, 1]), ("eta", [0.1, 0.2]), ("start", [1.0, 2.0, 3.0])],
 )
 def test_every_axis_has_its_values_as_coordinate(product, axis, numbers):
     assert product[axis].values.tolist() == numbers
@@ -139,7 +148,9 @@ def test_every_axis_has_its_values_as_coordinate(product, axis, numbers):
 
 def test_every_entry_is_the_run_of_its_coordinates(product):
     expected = 0.5 * product.width * product.start**2 * (1 - product.eta) ** (2 * product.time)
-    np.testing.assert_allclose(product.loss, expected.broadcast_like(product.loss).transpose(*product.loss.dims))
+    np.testing.assert_allclose(
+        product.loss, expected.broadcast_like(product.loss).transpose(*product.loss.dims)
+    )
 
 
 def test_a_smaller_shape_has_nan_beyond_its_size(product):
@@ -181,7 +192,10 @@ def test_the_stage_stays_an_integer_where_runs_have_different_times():
 def handed_over(spec):
     """The first stage is as long as the weight is wide."""
     gd = ps.descent(toys.loss, optax.sgd(spec.eta))
-    stages = (ps.Stage("early", gd, ps.linear_times(spec.width)), ps.Stage("late", gd, ps.linear_times(2)))
+    stages = (
+        ps.Stage("early", gd, ps.linear_times(spec.width)),
+        ps.Stage("late", gd, ps.linear_times(2)),
+    )
     return ps.Plan(toys.begin(spec), stages, toys.measure)
 
 
@@ -220,9 +234,13 @@ def test_a_sweep_that_makes_no_sense_is_refused(fields, words):
 def test_a_float_that_moves_the_record_times_cannot_be_a_lane():
     def moving(spec):
         """Its time is measured in units of eta."""
-        return toys.plan(spec, ps.descent(toys.loss, optax.sgd(spec.eta)), ps.linear_times(3), unit=spec.eta)
+        return toys.plan(
+            spec, ps.descent(toys.loss, optax.sgd(spec.eta)), ps.linear_times(3), unit=spec.eta
+        )
 
-    with pytest.raises(PlanError, match="moving: record times depend on `eta`, which is being swept"):
+    with pytest.raises(
+        PlanError, match="moving: record times depend on `eta`, which is being swept"
+    ):
         sweep(moving, eta=[0.1, 0.2])
 
 
@@ -269,7 +287,14 @@ def test_the_dataset_of_a_sweep_names_its_blocks(store):
 
 
 def test_tasks_are_plain_values_that_can_travel():
-    layout = lay_out(toys.study, toys.walk, {"width": [1, 2], "eta": [0.1, 0.2]}, preset="tiny", seeds=3, at=[1, 2])
+    layout = lay_out(
+        toys.study,
+        toys.walk,
+        {"width": [1, 2], "eta": [0.1, 0.2]},
+        preset="tiny",
+        seeds=3,
+        at=[1, 2],
+    )
     assert pickle.loads(pickle.dumps(layout.tasks)) == layout.tasks
 
 
@@ -304,20 +329,28 @@ def test_other_processes_give_what_threads_give(tmp_path):
     question = {"modes": [1, 2], "epsilon": [1e-2, 1e-3], "seeds": 1}
     spawn = multiprocessing.get_context("spawn")
     with futures.ProcessPoolExecutor(1, mp_context=spawn) as pool:
-        elsewhere = ps.sweep("linear_modes", "logistic", executor=pool, store=tmp_path / "elsewhere", **question)
+        elsewhere = ps.sweep(
+            "linear_modes", "logistic", executor=pool, store=tmp_path / "elsewhere", **question
+        )
     here = ps.sweep("linear_modes", "logistic", store=tmp_path / "here", **question)
     assert toys.same_bits(elsewhere, here)
 
 
 def test_other_processes_need_a_study_that_they_can_find(store):
-    with futures.ProcessPoolExecutor(1) as pool, pytest.raises(PlanError, match="toys is not an installed study"):
+    with (
+        futures.ProcessPoolExecutor(1) as pool,
+        pytest.raises(PlanError, match="toys is not an installed study"),
+    ):
         ps.sweep(toys.study, toys.quadratic, width=[1, 2], executor=pool)
 
 
 def test_sizes_that_are_numbers_to_an_arm_are_lanes_of_one_block():
     sizes = [1, 3, 7]
     ds = ps.sweep(toys.study, "any_size", width=sizes, steps=4, store=False, progress=False)
-    alone = [ps.run(toys.study, "quadratic", width=n, steps=4, store=False, progress=False).loss for n in sizes]
+    alone = [
+        ps.run(toys.study, "quadratic", width=n, steps=4, store=False, progress=False).loss
+        for n in sizes
+    ]
     np.testing.assert_allclose(ds.loss.transpose("width", "time"), np.stack(alone), rtol=1e-14)
     assert ds.width.values.tolist() == sizes
     layout = lay_out(toys.study, toys.any_size, {"width": sizes})

@@ -34,15 +34,21 @@ def test_a_new_study_keeps_the_contract_as_it_stands(package):
 
 
 def test_the_counter_examples_of_a_new_study_pass_as_they_stand(package, folder):
-    spec = importlib.util.spec_from_file_location("tests_of_it", folder / "tests" / "test_sharp_minima.py")
+    spec = importlib.util.spec_from_file_location(
+        "tests_of_it", folder / "tests" / "test_sharp_minima.py"
+    )
     tests = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tests)
-    counter_examples = [f for name, f in vars(tests).items() if name.startswith("test_") and "contract" not in name]
+    counter_examples = [
+        f for name, f in vars(tests).items() if name.startswith("test_") and "contract" not in name
+    ]
     assert [test() for test in counter_examples] == [None, None]
 
 
 def test_a_new_study_is_called_by_its_name_everywhere(folder):
-    texts = [path.read_text() for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    texts = [
+        path.read_text() for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"
+    ]
     assert [text for text in texts if PLACEHOLDER in text] == []
 
 

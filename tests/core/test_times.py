@@ -18,12 +18,16 @@ SEVENTHS = [k / 7 for k in range(1, 8)]
 
 def tenths(spec):
     """Descent whose steps are 0.1 of time each."""
-    return toys.plan(spec, ps.descent(toys.loss, optax.sgd(0.1)), ps.linear_times(spec.steps), unit=0.1)
+    return toys.plan(
+        spec, ps.descent(toys.loss, optax.sgd(0.1)), ps.linear_times(spec.steps), unit=0.1
+    )
 
 
 def sevenths(spec):
     """Descent whose steps are 1/7 of time each."""
-    return toys.plan(spec, ps.descent(toys.loss, optax.sgd(1 / 7)), ps.linear_times(spec.steps), unit=1 / 7)
+    return toys.plan(
+        spec, ps.descent(toys.loss, optax.sgd(1 / 7)), ps.linear_times(spec.steps), unit=1 / 7
+    )
 
 
 def smooth(spec):
@@ -44,7 +48,9 @@ def two_stages(spec):
 
 def doubling(spec):
     """w <- w^2 in steps of 0.1, which from 2 leaves the finite numbers at step 10."""
-    return toys.plan(spec, ps.iterate(lambda w, t, key: w**2), ps.linear_times(spec.steps, 4), unit=0.1)
+    return toys.plan(
+        spec, ps.iterate(lambda w, t, key: w**2), ps.linear_times(spec.steps, 4), unit=0.1
+    )
 
 
 def run(arm, **changes):
@@ -71,7 +77,9 @@ def test_a_record_is_found_under_the_time_that_was_typed():
 
 
 def test_a_sweep_has_the_times_asked_for():
-    ds = ps.sweep(toys.study, tenths, store=False, start=[1.0, 2.0, 3.0], width=[1, 2], at=[0.3, 0.7], block=2)
+    ds = ps.sweep(
+        toys.study, tenths, store=False, start=[1.0, 2.0, 3.0], width=[1, 2], at=[0.3, 0.7], block=2
+    )
     assert ds.time.values.tolist() == [0.3, 0.7]
 
 
@@ -135,7 +143,9 @@ def test_times_that_differ_in_the_sixteenth_digit_only_are_left_alone():
     assert labels(close).tolist() == close.tolist()
 
 
-@pytest.mark.parametrize(("time", "label"), [(3 * 0.1, 0.3), (7 - 9e-16, 7.0), (1e300 / 3, 3.33333333333333e299)])
+@pytest.mark.parametrize(
+    ("time", "label"), [(3 * 0.1, 0.3), (7 - 9e-16, 7.0), (1e300 / 3, 3.33333333333333e299)]
+)
 def test_labels_have_fifteen_digits(time, label):
     assert labels(np.array([time])).tolist() == [label]
 
@@ -149,7 +159,9 @@ def test_a_dataset_knows_where_its_run_was_planned_to_end():
 
 
 def test_a_dataset_knows_how_much_time_a_step_is_where_there_are_steps():
-    known = [run(arm).attrs.get("time_per_step") for arm in (toys.quadratic, tenths, smooth, two_stages)]
+    known = [
+        run(arm).attrs.get("time_per_step") for arm in (toys.quadratic, tenths, smooth, two_stages)
+    ]
     assert known == [1.0, 0.1, None, None]
 
 
@@ -163,7 +175,9 @@ def test_a_run_to_its_planned_end_has_reached_it():
 
 
 def test_a_run_that_left_its_stage_early_has_not_reached_its_planned_end():
-    early = ps.reached(run("until_small"))  # 0.9^(2t) is below 0.05 from t = 14.2 on, looked at every 5 steps
+    early = ps.reached(
+        run("until_small")
+    )  # 0.9^(2t) is below 0.05 from t = 14.2 on, looked at every 5 steps
     assert early.outcome == ps.Outcome.UNDECIDED
     assert early.measured == "the run stops at 15 of 200"
 

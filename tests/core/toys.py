@@ -71,8 +71,14 @@ def sparse(spec):
 def sampled(spec):
     """Adam towards noisy targets around a mean that is held in memory."""
     draw = lambda key, memory: memory["mean"] + spec.noise * jr.normal(key, (spec.width,))
-    start = lambda key: ps.State(jr.normal(key, (spec.width,)), {"mean": jnp.arange(1.0, spec.width + 1)})
-    stage = ps.Stage("training", ps.descent(loss, optax.adam(spec.eta), sample=draw), ps.log_times(spec.steps, 12))
+    start = lambda key: ps.State(
+        jr.normal(key, (spec.width,)), {"mean": jnp.arange(1.0, spec.width + 1)}
+    )
+    stage = ps.Stage(
+        "training",
+        ps.descent(loss, optax.adam(spec.eta), sample=draw),
+        ps.log_times(spec.steps, 12),
+    )
     return ps.Plan(start, (stage,), measure)
 
 
@@ -95,7 +101,11 @@ def cubic_flow(spec):
 def cubic_formula(spec):
     """The closed form of the flow."""
     w0 = jnp.full(spec.width, spec.start)
-    return plan(spec, ps.formula(lambda t: w0 / jnp.sqrt(1 + 2 * w0**2 * t)), ps.log_times(100.0, 20, first=0.1))
+    return plan(
+        spec,
+        ps.formula(lambda t: w0 / jnp.sqrt(1 + 2 * w0**2 * t)),
+        ps.log_times(100.0, 20, first=0.1),
+    )
 
 
 def until_small(spec):
@@ -120,11 +130,22 @@ def curriculum(spec):
     draw = lambda key, memory: memory["teacher"] + spec.noise * jr.normal(key, (spec.width,))
     adam = lambda where: ps.descent(error, optax.adam(spec.eta), sample=draw, where=where)
     good = lambda seen: seen.loss < spec.goal
-    head = ps.Stage("head only", adam(lambda net: net["head"]), np.arange(3, 63, 3), until=good, unit=0.5)
-    both = ps.Stage("everything", adam(lambda net: net), ps.linear_times(spec.steps, 7), enter=teach)
-    rest = ps.Stage("flow", ps.flow(lambda net: jax.tree.map(jnp.negative, net)), np.linspace(0.1, 2.0, 9))
+    head = ps.Stage(
+        "head only", adam(lambda net: net["head"]), np.arange(3, 63, 3), until=good, unit=0.5
+    )
+    both = ps.Stage(
+        "everything", adam(lambda net: net), ps.linear_times(spec.steps, 7), enter=teach
+    )
+    rest = ps.Stage(
+        "flow", ps.flow(lambda net: jax.tree.map(jnp.negative, net)), np.linspace(0.1, 2.0, 9)
+    )
     look = lambda net: Seen(loss(net["head"], None), net["body"])
-    return ps.Plan(start, (head, both, rest), look, inspect=lambda net: Counted(sum(map(jnp.sum, net.values()))))
+    return ps.Plan(
+        start,
+        (head, both, rest),
+        look,
+        inspect=lambda net: Counted(sum(map(jnp.sum, net.values()))),
+    )
 
 
 def enough(ds: xr.Dataset) -> xr.Dataset:
@@ -153,12 +174,16 @@ ARMS = (
     quadratic, any_size, sparse, sampled, walk, squaring, cubic_flow, cubic_formula, until_small, curriculum, derived,
 )  # fmt: skip
 PRESETS = {"tiny": Spec(steps=6), "long": Spec(steps=100)}
-study = ps.Study("toys", Spec(), ARMS, (loss_falls,), (loss_curve,), paper="Nobody, Toys (2000)", presets=PRESETS)
+study = ps.Study(
+    "toys", Spec(), ARMS, (loss_falls,), (loss_curve,), paper="Nobody, Toys (2000)", presets=PRESETS
+)
 
 
 def same_bits(a: xr.Dataset, b: xr.Dataset) -> bool:
     """Whether two datasets agree in every variable and coordinate, bit for bit."""
-    raw = lambda ds: {name: (v.dims, v.dtype, v.values.tobytes()) for name, v in ds.variables.items()}
+    raw = lambda ds: {
+        name: (v.dims, v.dtype, v.values.tobytes()) for name, v in ds.variables.items()
+    }
     return raw(a) == raw(b)
 
 
@@ -170,4 +195,6 @@ def finish(job, start=None) -> Records:
 def same_records(a: Records, b: Records) -> bool:
     """Whether two sets of records agree bit for bit."""
     first, second = a.to_arrays(), b.to_arrays()
-    return first.keys() == second.keys() and all(first[k].tobytes() == second[k].tobytes() for k in first)
+    return first.keys() == second.keys() and all(
+        first[k].tobytes() == second[k].tobytes() for k in first
+    )

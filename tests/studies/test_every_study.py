@@ -59,8 +59,12 @@ def test_what_a_study_has_beside_the_layout_is_a_package_or_a_topic(name):
 @pytest.mark.parametrize("name", STUDIES)
 def test_claims_and_figures_are_those_that_their_modules_offer(name, part):
     package = importlib.import_module(f"phasescope.studies.{name}.{part}")
-    names = [f"{package.__name__}.{module.name}" for module in pkgutil.iter_modules(package.__path__)]
-    offered = [one for module in names for one in getattr(importlib.import_module(module), part, ())]
+    names = [
+        f"{package.__name__}.{module.name}" for module in pkgutil.iter_modules(package.__path__)
+    ]
+    offered = [
+        one for module in names for one in getattr(importlib.import_module(module), part, ())
+    ]
     assert sorted(one.id for one in offered) == sorted(one.id for one in getattr(find(name), part))
 
 
@@ -71,7 +75,9 @@ def test_a_study_has_a_page_and_tests_of_its_claims_verdicts_and_figures(name):
     assert [path for path in wanted if not path.exists()] == []
 
 
-@pytest.mark.parametrize(("name", "arm"), [(name, arm.__name__) for name in STUDIES for arm in find(name).arms])
+@pytest.mark.parametrize(
+    ("name", "arm"), [(name, arm.__name__) for name in STUDIES for arm in find(name).arms]
+)
 def test_an_arm_reads_the_fields_that_it_declares_and_no_other(name, arm):
     study = find(name)
     chosen = study.arm(arm)

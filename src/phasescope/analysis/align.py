@@ -140,7 +140,9 @@ def numbers_in(coordinates: Mapping[str, Any]) -> dict[str, float]:
     """Those coordinates that are numbers."""
     numbers = {}
     for name, value in coordinates.items():
-        if isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool):
+        if isinstance(value, int | float | np.integer | np.floating) and not isinstance(
+            value, bool
+        ):
             numbers[name] = float(value)
     return numbers
 
@@ -192,7 +194,9 @@ def _matched(x: xr.DataArray, other: xr.DataArray) -> xr.DataArray:
         elif ours.size == theirs.size:
             continue
         shared = np.intersect1d(ours, theirs).size
-        raise Misaligned(f"the coordinates of {dim} do not coincide: {ours.size} and {theirs.size}, {shared} in common")
+        raise Misaligned(
+            f"the coordinates of {dim} do not coincide: {ours.size} and {theirs.size}, {shared} in common"
+        )
     return x
 
 

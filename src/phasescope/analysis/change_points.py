@@ -21,8 +21,12 @@ import xarray as xr
 
 SHORTEST = 5  # records in a phase
 FEWEST = 20  # records in all
-RANGE = np.log(30.0)  # bends are cut in two over factors of 19 (parabola), 25 (exponential), 28 (cube in log time)
-DEPTH = 1e-4  # a change that removes a smaller part of the squared misfit of one line is not looked for
+RANGE = np.log(
+    30.0
+)  # bends are cut in two over factors of 19 (parabola), 25 (exponential), 28 (cube in log time)
+DEPTH = (
+    1e-4  # a change that removes a smaller part of the squared misfit of one line is not looked for
+)
 ROUNDING = 1e-6  # noise is not taken to be smaller than this part of the signal's spread
 
 Segments = tuple[int, ...]
@@ -51,7 +55,9 @@ class ChangePoints:
         return float(np.log(self.high / self.low))
 
 
-def change_points(da: xr.DataArray, log_time: bool = False, records: int = 200, along: str = "time") -> ChangePoints:
+def change_points(
+    da: xr.DataArray, log_time: bool = False, records: int = 200, along: str = "time"
+) -> ChangePoints:
     """The times at which one run changes from one straight line to another.
 
         >>> t = np.arange(100.0)
@@ -73,7 +79,9 @@ def change_points(da: xr.DataArray, log_time: bool = False, records: int = 200, 
         raise ValueError(
             f"change_points takes one run with an axis {along!r}, got axes {da.dims}: select a lane first."
         )
-    t, s, x = _spread_out(da[along].values.astype(float), da.values.astype(float), log_time, records)
+    t, s, x = _spread_out(
+        da[along].values.astype(float), da.values.astype(float), log_time, records
+    )
     if s.size < FEWEST:
         return ChangePoints((), np.nan, np.nan, np.nan, f"{s.size} records, {FEWEST} are needed")
     spread = float(np.std(x))
@@ -93,8 +101,18 @@ def change_points(da: xr.DataArray, log_time: bool = False, records: int = 200, 
         return ChangePoints((), lowest, np.inf, noise, "no change removes more than noise would")
     cuts, (low, high) = max(ranges.items(), key=lambda item: np.log(item[1][1] / item[1][0]))
     if not (low <= floor or np.log(high / low) >= RANGE):
-        return ChangePoints((), low, high, noise, "no number of changes is stable: the signal bends without breaking")
-    why = "more changes would fit noise" if low <= floor else "stable over the widest range of penalties"
+        return ChangePoints(
+            (),
+            low,
+            high,
+            noise,
+            "no number of changes is stable: the signal bends without breaking",
+        )
+    why = (
+        "more changes would fit noise"
+        if low <= floor
+        else "stable over the widest range of penalties"
+    )
     return ChangePoints(tuple(float(t[i]) for i in cuts), low, high, noise, why)
 
 
@@ -143,7 +161,9 @@ def _misfits(s: np.ndarray, x: np.ndarray) -> np.ndarray:
 
     From running sums.
     """
-    sums = [np.concatenate([[0.0], np.cumsum(v)]) for v in (np.ones_like(s), s, x, s * s, s * x, x * x)]
+    sums = [
+        np.concatenate([[0.0], np.cumsum(v)]) for v in (np.ones_like(s), s, x, s * s, s * x, x * x)
+    ]
     n, S, X, SS, SX, XX = (v[None, :] - v[:, None] for v in sums)
     n = np.where(n > 0, n, 1.0)
     ss = SS - S * S / n

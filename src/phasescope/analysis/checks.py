@@ -61,7 +61,9 @@ def agree(
     return near(left, right, (atol, rtol), required, f"{name_of(what, left)} differs by")
 
 
-def constant(x: ArrayLike, atol: float = 0.0, rtol: float = 0.0, what: str = "", along: Axis = None) -> Verdict:
+def constant(
+    x: ArrayLike, atol: float = 0.0, rtol: float = 0.0, what: str = "", along: Axis = None
+) -> Verdict:
     """|x - x0| <= atol + rtol |x0| at all records, x0 being the first: a conserved quantity.
 
         >>> ps.constant([3.0, 3.0, 3.2], rtol=0.01).outcome.value
@@ -77,13 +79,18 @@ def constant(x: ArrayLike, atol: float = 0.0, rtol: float = 0.0, what: str = "",
     numbers = one(x)
     dim = axis(numbers, along)
     if numbers.sizes[dim] < 2:
-        return undecided(f"{name_of(what, numbers)} has {numbers.sizes[dim]} records: nothing to compare", required)
+        return undecided(
+            f"{name_of(what, numbers)} has {numbers.sizes[dim]} records: nothing to compare",
+            required,
+        )
     numbers = in_order(numbers, dim)
     numbers, start = aligned(numbers, numbers.isel({dim: 0}, drop=True))
     return near(numbers, start, (atol, rtol), required, f"{name_of(what, numbers)} drifts by")
 
 
-def within(x: ArrayLike, lo: ArrayLike, hi: ArrayLike, what: str = "", *, where: Condition | None = None) -> Verdict:
+def within(
+    x: ArrayLike, lo: ArrayLike, hi: ArrayLike, what: str = "", *, where: Condition | None = None
+) -> Verdict:
     """lo <= x <= hi everywhere; the smallest slack decides.
 
         >>> ps.within([0.2, 0.9], 0.0, 1.0).outcome.value
@@ -97,7 +104,9 @@ def within(x: ArrayLike, lo: ArrayLike, hi: ArrayLike, what: str = "", *, where:
     return bounded(x, lo, hi, what, where)
 
 
-def at_most(x: ArrayLike, bound: ArrayLike, what: str = "", *, where: Condition | None = None) -> Verdict:
+def at_most(
+    x: ArrayLike, bound: ArrayLike, what: str = "", *, where: Condition | None = None
+) -> Verdict:
     """x <= bound everywhere; the smallest slack decides.
 
         >>> ps.at_most([0.1, 0.7], 0.5, "loss").measured
@@ -111,7 +120,9 @@ def at_most(x: ArrayLike, bound: ArrayLike, what: str = "", *, where: Condition 
     return bounded(x, -np.inf, bound, what, where)
 
 
-def at_least(x: ArrayLike, bound: ArrayLike, what: str = "", *, where: Condition | None = None) -> Verdict:
+def at_least(
+    x: ArrayLike, bound: ArrayLike, what: str = "", *, where: Condition | None = None
+) -> Verdict:
     """x >= bound everywhere; the smallest slack decides.
 
         >>> ps.at_least([0.8, 0.9], 0.5, "accuracy").required
@@ -237,7 +248,9 @@ def ordered(*times: ArrayLike, what: str = "") -> Verdict:
         return undecided(str(mismatch), required)
     kept = {d: lanes[0][d].values for d in lanes[0].dims if d in lanes[0].coords}
     numbers = np.arange(1, len(times) + 1)
-    stacked = xr.DataArray(np.stack([t.values for t in lanes]), {"t": numbers, **kept}, ("t", *lanes[0].dims))
+    stacked = xr.DataArray(
+        np.stack([t.values for t in lanes]), {"t": numbers, **kept}, ("t", *lanes[0].dims)
+    )
     found = monotone(stacked, 1, what or "times", "t", strictly=True)
     if stacked.ndim > 1:
         return dataclasses.replace(found, required=required)
@@ -284,7 +297,9 @@ def scales_like(
     found = []
     for index in np.ndindex(*(y.sizes[d] for d in lanes)):
         lane = dict(zip(lanes, index, strict=True))
-        verdict = power_law(y.isel(lane), x.isel(lane), (exponent, tol, span), name_of(what, y), required)
+        verdict = power_law(
+            y.isel(lane), x.isel(lane), (exponent, tol, span), name_of(what, y), required
+        )
         found.append(_in_lane(verdict, y, lane))
     if not found:
         return undecided("there are no entries", required)
@@ -330,7 +345,9 @@ def throughout(condition: Condition, stage: str | int | None = None, what: str =
     return found
 
 
-def eventually(condition: Condition, what: str = "", along: Axis = None, enough: int = 5) -> Verdict:
+def eventually(
+    condition: Condition, what: str = "", along: Axis = None, enough: int = 5
+) -> Verdict:
     """True from some record to the end, in every lane; `where` says from when.
 
         >>> loss = xr.DataArray(2.0 ** -np.arange(10), {"time": np.arange(10.0)}, "time")
@@ -394,13 +411,17 @@ def _truth(condition: Condition) -> xr.DataArray:
     """A condition as 1, 0, or NaN where it is not known."""
     c = one(condition)
     if not (np.isnan(c.values) | np.isin(c.values, (0, 1))).all():
-        raise TypeError("a condition is true or false at every record, such as `run.loss < 0.1`; got other numbers.")
+        raise TypeError(
+            "a condition is true or false at every record, such as `run.loss < 0.1`; got other numbers."
+        )
     return c
 
 
 def _in_stage(condition: Condition, stage: str | int) -> np.ndarray:
     """The records of a stage, by the flags that runs carry on their time axis."""
-    if not isinstance(condition, xr.DataArray) or condition.coords.get("stage", xr.DataArray(0)).dims != ("time",):
+    if not isinstance(condition, xr.DataArray) or condition.coords.get(
+        "stage", xr.DataArray(0)
+    ).dims != ("time",):
         raise ValueError(
             f"stage {stage!r} was asked for, but the condition carries no stages along time. "
             "Arithmetic with one record drops them: take it with .isel(time=..., drop=True)."
@@ -411,5 +432,7 @@ def _in_stage(condition: Condition, stage: str | int) -> np.ndarray:
         return np.flatnonzero(flags.values == stage)
     word = "_".join(stage.split())
     if word not in names:
-        raise ValueError(f"no stage {stage!r}; the run has: {', '.join(names) or 'stages without names'}.")
+        raise ValueError(
+            f"no stage {stage!r}; the run has: {', '.join(names) or 'stages without names'}."
+        )
     return np.flatnonzero(flags.values == names.index(word))

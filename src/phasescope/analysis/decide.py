@@ -48,7 +48,9 @@ def verdict_at(
     )
 
 
-def decide(x: xr.DataArray, ok: np.ndarray, violation: np.ndarray, required: str, report: Report) -> Verdict:
+def decide(
+    x: xr.DataArray, ok: np.ndarray, violation: np.ndarray, required: str, report: Report
+) -> Verdict:
     """Verdict over all entries of x; a violation that is NaN is an unknown entry.
 
     The worst of the broken entries decides if there are any, else the worst of all that are known.
@@ -72,7 +74,9 @@ def decide(x: xr.DataArray, ok: np.ndarray, violation: np.ndarray, required: str
         lost = int((~known).sum())
         are_none = "is no number" if lost == 1 else "are no numbers"
         why = f"{measured}, but {lost} of {x.size} entries {are_none}"
-        return verdict_at(Outcome.UNDECIDED, why, required, x, first(x.copy(data=~known)), float(value))
+        return verdict_at(
+            Outcome.UNDECIDED, why, required, x, first(x.copy(data=~known)), float(value)
+        )
     return verdict_at(Outcome.HOLDS, measured, required, x, index, float(value))
 
 
@@ -84,7 +88,9 @@ def among(where: Condition | None, *arrays: ArrayLike) -> list[xr.DataArray]:
     return [chosen(x, marks) for x in found]
 
 
-def near(x: xr.DataArray, y: xr.DataArray, tolerance: tuple[float, float], required: str, says: str) -> Verdict:
+def near(
+    x: xr.DataArray, y: xr.DataArray, tolerance: tuple[float, float], required: str, says: str
+) -> Verdict:
     """|x - y| <= atol + rtol |y|, worst in units of what is allowed."""
     atol, rtol = tolerance
     a = x.values
@@ -105,7 +111,12 @@ def near(x: xr.DataArray, y: xr.DataArray, tolerance: tuple[float, float], requi
 
 
 def bounded(
-    x: ArrayLike, lo: ArrayLike, hi: ArrayLike, what: str, where: Condition | None, strictly: str = ""
+    x: ArrayLike,
+    lo: ArrayLike,
+    hi: ArrayLike,
+    what: str,
+    where: Condition | None,
+    strictly: str = "",
 ) -> Verdict:
     """lo <= x <= hi (`strictly` names the sign asked for and forbids equality), worst by slack."""
     required = strictly or _limits(lo, hi)
@@ -140,7 +151,9 @@ def monotone(x: xr.DataArray, sign: int, what: str, along: Axis, strictly: bool)
     required = asked if strictly else f"never {opposite}"
     dim = axis(x, along)
     if x.sizes[dim] < 2:
-        return undecided(f"{name_of(what, x)} has {x.sizes[dim]} entries along {dim}: no order to see", required)
+        return undecided(
+            f"{name_of(what, x)} has {x.sizes[dim]} entries along {dim}: no order to see", required
+        )
     x = in_order(x, dim).transpose(dim, ...)
     v = sign * x.values
     with np.errstate(invalid="ignore"):
@@ -159,7 +172,9 @@ def monotone(x: xr.DataArray, sign: int, what: str, along: Axis, strictly: bool)
     return decide(x.isel({dim: slice(1, None)}), ok, -rise, required, report)
 
 
-def power_law(y: xr.DataArray, x: xr.DataArray, law: tuple[float, float, float], what: str, required: str) -> Verdict:
+def power_law(
+    y: xr.DataArray, x: xr.DataArray, law: tuple[float, float, float], what: str, required: str
+) -> Verdict:
     """One fit of ln y on ln x against exponent ± tol, if the points allow one."""
     exponent, tol, span = law
     u = x.values
@@ -168,16 +183,24 @@ def power_law(y: xr.DataArray, x: xr.DataArray, law: tuple[float, float, float],
     if lost.any():
         index = first(y.copy(data=lost))
         bad = float(y.isel(index))
-        return verdict_at(Outcome.FAILS, f"{what} = {bad:.4g}, which no power law takes", required, y, index, bad)
+        return verdict_at(
+            Outcome.FAILS, f"{what} = {bad:.4g}, which no power law takes", required, y, index, bad
+        )
     missing = int((np.isnan(v) | ~(np.isfinite(u) & (u > 0))).sum())
     if missing:
-        return undecided(f"{missing} of {v.size} points have no place on logarithmic axes", required)
+        return undecided(
+            f"{missing} of {v.size} points have no place on logarithmic axes", required
+        )
     if np.unique(u).size < 4:
         return undecided(f"{np.unique(u).size} different points, a fit needs 4", required)
     if u.max() < span * u.min():
-        return undecided(f"the points span a factor {u.max() / u.min():.4g} only, asked for {span:.4g}", required)
+        return undecided(
+            f"the points span a factor {u.max() / u.min():.4g} only, asked for {span:.4g}", required
+        )
     fit = fits.exponent(x, y)
-    return Verdict(_interval_outcome(fit, exponent, tol), f"{what}: exponent {fit}", required, "", fit.value)
+    return Verdict(
+        _interval_outcome(fit, exponent, tol), f"{what}: exponent {fit}", required, "", fit.value
+    )
 
 
 def _interval_outcome(fit: fits.Exponent, exponent: float, tol: float) -> Outcome:

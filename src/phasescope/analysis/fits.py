@@ -73,7 +73,9 @@ def exponent(x: ArrayLike, y: ArrayLike) -> Exponent:
         half = float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * np.sqrt(squares / freedom / spread)
     else:
         half = np.inf
-    return Exponent(value, value - half, value + half, int(u.size), float(np.sqrt(squares / u.size)))
+    return Exponent(
+        value, value - half, value + half, int(u.size), float(np.sqrt(squares / u.size))
+    )
 
 
 def _line(u: np.ndarray, v: np.ndarray) -> tuple[float, np.ndarray]:

@@ -66,7 +66,9 @@ def crossing(
         return float(t[i] + part * (t[i + 1] - t[i]))
 
     said = f"{float(np.asarray(level)):.6g}" if np.ndim(level) == 0 else "its level"
-    return _times(first, da, along, ("crossing", f"{_name(da)} goes {direction} through {said}"), level)
+    return _times(
+        first, da, along, ("crossing", f"{_name(da)} goes {direction} through {said}"), level
+    )
 
 
 def sustained(condition: xr.DataArray, along: str = "time") -> xr.DataArray:
@@ -163,7 +165,9 @@ def knee(da: xr.DataArray, refine: bool = False, along: str = "time") -> xr.Data
     return _times(steepest, da, along, ("knee", f"steepest growth of {_name(da)} in log time"))
 
 
-def plateau(da: xr.DataArray, flatness: float = 0.1, decades: float = 0.3, along: str = "time") -> xr.Dataset:
+def plateau(
+    da: xr.DataArray, flatness: float = 0.1, decades: float = 0.3, along: str = "time"
+) -> xr.Dataset:
     """Start, end and level of the longest flat stretch in log time.
 
         >>> t = np.geomspace(1.0, 1000.0, 31)
@@ -211,7 +215,9 @@ def plateau(da: xr.DataArray, flatness: float = 0.1, decades: float = 0.3, along
         output_dtypes=[float] * 3,
     )
     says = f"longest stretch of {_name(da)} flat within {100 * flatness:.4g}%, {decades:.4g} decades at least"
-    return xr.Dataset(dict(zip(("start", "end", "level"), found, strict=True)), attrs={"long_name": says})
+    return xr.Dataset(
+        dict(zip(("start", "end", "level"), found, strict=True)), attrs={"long_name": says}
+    )
 
 
 def local_slope(da: xr.DataArray, along: str = "time") -> xr.DataArray:
@@ -247,7 +253,11 @@ def local_slope(da: xr.DataArray, along: str = "time") -> xr.DataArray:
         vectorize=True,
         output_dtypes=[float],
     )
-    return found.transpose(*da.dims).rename("local_slope").assign_attrs(long_name=f"d ln {_name(da)} / d ln {along}")
+    return (
+        found.transpose(*da.dims)
+        .rename("local_slope")
+        .assign_attrs(long_name=f"d ln {_name(da)} / d ln {along}")
+    )
 
 
 def _first_record(da: xr.DataArray, along: str) -> xr.DataArray:
@@ -255,7 +265,9 @@ def _first_record(da: xr.DataArray, along: str) -> xr.DataArray:
     return _times(lambda t, x: _known(t, x)[1][:1].sum(), da, along, ("start", ""))
 
 
-def _known(t: np.ndarray, x: np.ndarray, among: np.ndarray | bool = True) -> tuple[np.ndarray, np.ndarray]:
+def _known(
+    t: np.ndarray, x: np.ndarray, among: np.ndarray | bool = True
+) -> tuple[np.ndarray, np.ndarray]:
     good = np.isfinite(x) & among
     return t[good], x[good]
 
@@ -271,7 +283,9 @@ def _needs(da: xr.DataArray, along: str) -> None:
         )
 
 
-def _times(kernel: Kernel, da: xr.DataArray, along: str, names: tuple[str, str], *levels: ArrayLike) -> xr.DataArray:
+def _times(
+    kernel: Kernel, da: xr.DataArray, along: str, names: tuple[str, str], *levels: ArrayLike
+) -> xr.DataArray:
     """One number per lane from (times, values, levels), with a name and a caption."""
     _needs(da, along)
     found = xr.apply_ufunc(

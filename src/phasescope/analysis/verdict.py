@@ -75,7 +75,9 @@ class Verdict:
         )
 
     def __bool__(self) -> bool:
-        raise TypeError("a Verdict is not a truth value: compare its outcome with Outcome.HOLDS, or join with &.")
+        raise TypeError(
+            "a Verdict is not a truth value: compare its outcome with Outcome.HOLDS, or join with &."
+        )
 
 
 def undecided(why: str, required: str = "evidence that reaches") -> Verdict:

@@ -101,11 +101,15 @@ class Claim:
     def __call__(self, *evidence: Any) -> Verdict:
         verdict = self.check(*evidence)
         if not isinstance(verdict, Verdict):
-            raise PlanError(f'claim "{self.id}" returned {type(verdict).__name__}, not a Verdict: end it with a check.')
+            raise PlanError(
+                f'claim "{self.id}" returned {type(verdict).__name__}, not a Verdict: end it with a check.'
+            )
         return verdict
 
 
-def claim(cites: str, *where: Regime | Request, id: str = "") -> Callable[[Callable[..., Verdict]], Claim]:
+def claim(
+    cites: str, *where: Regime | Request, id: str = ""
+) -> Callable[[Callable[..., Verdict]], Claim]:
     """Make a check a claim of the study.
 
         >>> def theory_table():

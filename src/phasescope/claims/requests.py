@@ -63,7 +63,12 @@ Request = Runs | Sweeps | Tables | Sized | Recorded
 
 
 def runs(
-    arm: Arm, *, preset: str | None = None, seed: int = 0, at: Iterable[float] | None = None, **changes: Any
+    arm: Arm,
+    *,
+    preset: str | None = None,
+    seed: int = 0,
+    at: Iterable[float] | None = None,
+    **changes: Any,
 ) -> Runs:
     """Ask for one run of an arm. Requests that are equal share their evidence.
 
@@ -76,7 +81,9 @@ def runs(
 
     **Returns:** a request, to be given to a claim or a figure.
     """
-    return Runs(arm, preset, tuple(sorted(changes.items())), seed, None if at is None else tuple(at))
+    return Runs(
+        arm, preset, tuple(sorted(changes.items())), seed, None if at is None else tuple(at)
+    )
 
 
 def sweeps(

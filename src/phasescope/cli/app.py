@@ -26,24 +26,40 @@ app = typer.Typer(
 )
 
 INTERRUPTED = 130
-StudyName = Annotated[str, typer.Argument(metavar="STUDY", help="An installed study, or a file such as ./mine.py.")]
-ArmName = Annotated[str, typer.Argument(metavar="ARM", help="One of the study's arms; see `phasescope list STUDY`.")]
+StudyName = Annotated[
+    str, typer.Argument(metavar="STUDY", help="An installed study, or a file such as ./mine.py.")
+]
+ArmName = Annotated[
+    str, typer.Argument(metavar="ARM", help="One of the study's arms; see `phasescope list STUDY`.")
+]
 Studies = Annotated[
-    list[str] | None, typer.Argument(metavar="[STUDY ...]", help="Studies; all installed ones if none is named.")
+    list[str] | None,
+    typer.Argument(metavar="[STUDY ...]", help="Studies; all installed ones if none is named."),
 ]
 Fields = Annotated[
-    list[str] | None, typer.Argument(metavar="[FIELD=VALUE ...]", help="Numbers of the run, as in eta=0.1.")
+    list[str] | None,
+    typer.Argument(metavar="[FIELD=VALUE ...]", help="Numbers of the run, as in eta=0.1."),
 ]
-Preset = Annotated[str | None, typer.Option(help="Start from a named set of numbers, such as figure_2.")]
+Preset = Annotated[
+    str | None, typer.Option(help="Start from a named set of numbers, such as figure_2.")
+]
 _WHERE = "Where runs are kept. Default: $PHASESCOPE_STORE, else ./phasescope-runs."
 StoreDir = Annotated[Path | None, typer.Option("--store", metavar="DIR", help=_WHERE)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
-Full = Annotated[bool, typer.Option("--full", help="Use the full-size evidence where a reduced one is the default.")]
-At = Annotated[str | None, typer.Option(metavar="T,T,...", help="Record at these times: 100,600 or 1:1e4:50:log.")]
+Full = Annotated[
+    bool,
+    typer.Option("--full", help="Use the full-size evidence where a reduced one is the default."),
+]
+At = Annotated[
+    str | None,
+    typer.Option(metavar="T,T,...", help="Record at these times: 100,600 or 1:1e4:50:log."),
+]
 
 
 @app.command("list")
-def list_(study: Annotated[str | None, typer.Argument(metavar="[STUDY]")] = None, as_json: Json = False) -> None:
+def list_(
+    study: Annotated[str | None, typer.Argument(metavar="[STUDY]")] = None, as_json: Json = False
+) -> None:
     """Studies with their arms, presets, claims and figures.
 
     Example: phasescope list regular_language
@@ -96,12 +112,15 @@ def sweep(
     seeds: Annotated[int, typer.Option(min=1, help="Seeds 0, 1, ...: a further axis.")] = 1,
     at: At = None,
     block: Annotated[
-        int | None, typer.Option(min=1, help="Lanes in a block (fixed, padded; part of the identity).")
+        int | None,
+        typer.Option(min=1, help="Lanes in a block (fixed, padded; part of the identity)."),
     ] = None,
     cluster: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler to send the blocks to.")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run, and stop.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would run, and stop.")
+    ] = False,
     store: StoreDir = None,
     as_json: Json = False,
 ) -> None:
@@ -119,7 +138,13 @@ def sweep(
     chosen = find(study)
     values = axes(chosen.specify(preset), fields or [])
     times = axis(at, "--at") if at else None
-    asked: dict[str, Any] = {"preset": preset, "seeds": seeds, "at": times, "block": block, "store": store}
+    asked: dict[str, Any] = {
+        "preset": preset,
+        "seeds": seeds,
+        "at": times,
+        "block": block,
+        "store": store,
+    }
     cost = sweep_cost(chosen, arm, **asked, **values)
     if dry_run:
         emit(cost, as_json, show_sweep_cost, cost)
@@ -136,10 +161,16 @@ def sweep(
 def check(
     studies: Studies = None,
     claim: Annotated[str | None, typer.Option(metavar="ID", help="Only this claim.")] = None,
-    regime: Annotated[str | None, typer.Option(help="Only this regime: published, theory or beyond.")] = None,
+    regime: Annotated[
+        str | None, typer.Option(help="Only this regime: published, theory or beyond.")
+    ] = None,
     full: Full = False,
-    recompute: Annotated[bool, typer.Option("--recompute", help="Run again what is recorded: for a GPU.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would run, and stop.")] = False,
+    recompute: Annotated[
+        bool, typer.Option("--recompute", help="Run again what is recorded: for a GPU.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would run, and stop.")
+    ] = False,
     store: StoreDir = None,
     as_json: Json = False,
 ) -> None:
@@ -153,7 +184,13 @@ def check(
     from .output import emit, show_check_cost, show_ledger
 
     chosen = _studies(studies)
-    asked: dict[str, Any] = {"claim": claim, "regime": regime, "full": full, "recompute": recompute, "store": store}
+    asked: dict[str, Any] = {
+        "claim": claim,
+        "regime": regime,
+        "full": full,
+        "recompute": recompute,
+        "store": store,
+    }
     if dry_run:
         cost = check_cost(*chosen, **asked)
         emit({"rows": cost}, as_json, show_check_cost, cost)
@@ -186,7 +223,9 @@ def draw(
     for f in formats:
         if f not in ("png", "pdf", "svg"):
             raise SpecError(f"--format is png, pdf or svg, got {f}.")
-    paths = draw_studies(*_studies(studies), figure=figure, out=out, format=formats, full=full, store=store)
+    paths = draw_studies(
+        *_studies(studies), figure=figure, out=out, format=formats, full=full, store=store
+    )
     emit({"files": [str(p) for p in paths]}, as_json, print, *paths, sep="\n")
 
 
@@ -245,7 +284,9 @@ def repair(store: StoreDir = None, as_json: Json = False) -> None:
 @app.command()
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A Python name, such as my_paper.")],
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where to put the new package.")] = Path(),
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where to put the new package.")
+    ] = Path(),
 ) -> None:
     """A study to start from: a small package that passes `check_study` as it stands.
 
@@ -266,7 +307,10 @@ def main() -> None:
         sys.exit(2)
     except SystemExit as end:
         if end.code == INTERRUPTED:  # what typer makes of Ctrl-C
-            print("Stopped. What was done is kept; the same command goes on from there.", file=sys.stderr)
+            print(
+                "Stopped. What was done is kept; the same command goes on from there.",
+                file=sys.stderr,
+            )
         raise
     except BrokenPipeError:
         sys.exit(0)
@@ -301,6 +345,8 @@ def _executor(address: str | None) -> Iterator[Any]:
     try:
         from distributed import Client  # pyright: ignore[reportMissingImports]
     except ImportError as error:
-        raise MissingExtra("`--cluster` needs the cluster extra: pip install 'phasescope[cluster]'") from error
+        raise MissingExtra(
+            "`--cluster` needs the cluster extra: pip install 'phasescope[cluster]'"
+        ) from error
     with Client(address) as client:
         yield client.get_executor()

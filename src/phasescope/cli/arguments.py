@@ -20,7 +20,9 @@ def parse(spec: Spec, assignments: Sequence[str]) -> dict[str, Value]:
         if not equals:
             raise SpecError(f'"{word}" is not of the form field=value, as in eta=0.1.')
         if name in changes:
-            raise SpecError(f"{name} is given twice: {name}={text} comes after another value of it.")
+            raise SpecError(
+                f"{name} is given twice: {name}={text} comes after another value of it."
+            )
         changes[name] = parse_value(spec, name, text)
     spec.replace(**changes)
     return changes
@@ -64,9 +66,13 @@ def axes(spec: Spec, words: Iterable[str]) -> dict[str, Any]:
     for word in words:
         name, equals, text = word.partition("=")
         if not equals:
-            raise SpecError(f'"{word}" is not of the form field=value, field=a,b,c or field=lo:hi:n[:log].')
+            raise SpecError(
+                f'"{word}" is not of the form field=value, field=a,b,c or field=lo:hi:n[:log].'
+            )
         if name in values:
-            raise SpecError(f"{name} is given twice: {name}={text} comes after another value of it.")
+            raise SpecError(
+                f"{name} is given twice: {name}={text} comes after another value of it."
+            )
         if ":" in text:
             values[name] = [parse_value(spec, name, _number(x)) for x in axis(text, name)]
         elif "," in text:
@@ -87,7 +93,9 @@ def axis(text: str, name: str) -> list[float]:
         spaced = np.geomspace if log else np.linspace
         return [_not_nan(float(x)) for x in spaced(float(low), float(high), int(count))]
     except ValueError:
-        raise SpecError(f"{name}={text} is neither numbers a,b,c nor a range lo:hi:n or lo:hi:n:log.") from None
+        raise SpecError(
+            f"{name}={text} is neither numbers a,b,c nor a range lo:hi:n or lo:hi:n:log."
+        ) from None
 
 
 def _not_nan(x: float) -> float:

@@ -87,7 +87,9 @@ def describe(study: Study) -> dict[str, Any]:
 
     default = study.spec.to_json()
     kinds = field_types(type(study.spec))
-    fields = {f.name: _field(f, kinds[f.name], default[f.name]) for f in dataclasses.fields(study.spec)}
+    fields = {
+        f.name: _field(f, kinds[f.name], default[f.name]) for f in dataclasses.fields(study.spec)
+    }
     presets = {}
     for name, spec in study.presets.items():
         presets[name] = {k: v for k, v in spec.to_json().items() if v != default[k]}
@@ -98,7 +100,9 @@ def describe(study: Study) -> dict[str, Any]:
         "arms": {arm.__name__: (inspect.getdoc(arm) or "").split("\n")[0] for arm in study.arms},
         "presets": presets,
         "claims": [_claim(claim) for claim in study.claims],
-        "figures": {f.id: {"name": f.name, "cites": f.cites, "caption": f.caption} for f in study.figures},
+        "figures": {
+            f.id: {"name": f.name, "cites": f.cites, "caption": f.caption} for f in study.figures
+        },
     }
 
 
@@ -141,7 +145,9 @@ def sources_digest(folder: Path) -> str:
     files = sorted(folder.rglob("*.py")) if folder.is_dir() else [folder]
     digest = hashlib.sha256()
     for path in files:
-        digest.update(path.relative_to(folder.parent).as_posix().encode() + b"\0" + path.read_bytes())
+        digest.update(
+            path.relative_to(folder.parent).as_posix().encode() + b"\0" + path.read_bytes()
+        )
     return digest.hexdigest()
 
 

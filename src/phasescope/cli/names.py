@@ -15,7 +15,9 @@ from ..errors import SpecError, StudyNotFound, nearest, unknown, unknown_to_all
 from . import catalogue
 
 
-def check_names(study: str, arm: str | None = None, preset: str | None = None, assignments: Iterable[str] = ()) -> None:
+def check_names(
+    study: str, arm: str | None = None, preset: str | None = None, assignments: Iterable[str] = ()
+) -> None:
     """Raise what `run` and `sweep` would raise for a study, an arm, a preset or a field that does not exist.
 
     `assignments` are words such as `eta=0.1`.
@@ -32,7 +34,9 @@ def check_names(study: str, arm: str | None = None, preset: str | None = None, a
     for word in assignments:
         name, equals, _ = word.partition("=")
         if equals and name not in known["fields"]:
-            raise SpecError(f'{study}: there is no field "{name}". {nearest(name, known["fields"])}')
+            raise SpecError(
+                f'{study}: there is no field "{name}". {nearest(name, known["fields"])}'
+            )
 
 
 def check_ids(studies: Iterable[str], claim: str | None = None, figure: str | None = None) -> None:
@@ -44,8 +48,15 @@ def check_ids(studies: Iterable[str], claim: str | None = None, figure: str | No
     known = {name: entry for name, entry in found.items() if entry is not None}
     if len(known) < len(found):
         return
-    claims = {word for entry in known.values() for c in entry["claims"] for word in (c["id"], c["name"])}
-    figures = {word for entry in known.values() for id, f in entry["figures"].items() for word in (id, f["name"])}
+    claims = {
+        word for entry in known.values() for c in entry["claims"] for word in (c["id"], c["name"])
+    }
+    figures = {
+        word
+        for entry in known.values()
+        for id, f in entry["figures"].items()
+        for word in (id, f["name"])
+    }
     if claim is not None and claim not in claims:
         raise unknown_to_all("claim", claim, claims, known)
     if figure is not None and figure not in figures:

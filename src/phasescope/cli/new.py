@@ -18,7 +18,9 @@ def write_study(name: str, out: Path) -> Path:
         raise SpecError(f'a study needs a Python name, as in my_paper, got "{name}".')
     folder = out / name
     if folder.exists():
-        raise StoreError(f"{folder} exists already: choose another name, or another place with --out.")
+        raise StoreError(
+            f"{folder} exists already: choose another name, or another place with --out."
+        )
     try:
         _copy(files("phasescope") / "studies" / "_template", folder, name)
     except OSError as error:
@@ -33,4 +35,6 @@ def _copy(source: Traversable, target: Path, name: str) -> None:
         if item.is_dir() and item.name != "__pycache__":
             _copy(item, target / renamed, name)
         elif item.is_file():
-            (target / renamed).write_text(item.read_text(encoding="utf-8").replace(PLACEHOLDER, name), encoding="utf-8")
+            (target / renamed).write_text(
+                item.read_text(encoding="utf-8").replace(PLACEHOLDER, name), encoding="utf-8"
+            )

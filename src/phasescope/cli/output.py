@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from ..report import Report
 
 
-def emit(document: Any, as_json: bool, show: Callable[..., None], *shown: Any, **options: Any) -> None:
+def emit(
+    document: Any, as_json: bool, show: Callable[..., None], *shown: Any, **options: Any
+) -> None:
     """Print the document as JSON if that was asked for; else call `show` with what it shows."""
     from ..files import to_json
 
@@ -52,7 +54,9 @@ def _show_overview(found: dict[str, Any]) -> None:
 
 def _show_study(name: str, entry: dict[str, Any]) -> None:
     show_line(f"[bold]{escape(name)}[/bold]  {escape(entry['paper'])}\n")
-    fields = [(k, f["type"], str(f["default"]), _field_words(f)) for k, f in entry["fields"].items()]
+    fields = [
+        (k, f["type"], str(f["default"]), _field_words(f)) for k, f in entry["fields"].items()
+    ]
     presets = [(k, _preset_words(changes)) for k, changes in entry["presets"].items()]
     claims = [(c["id"], c["cites"], c["statement"], _expected_words(c)) for c in entry["claims"]]
     figures = [(k, f["cites"], f["caption"]) for k, f in entry["figures"].items()]
@@ -81,7 +85,9 @@ def show_run(summary: dict[str, Any], ds: xr.Dataset) -> None:
     for name, value in summary["final"].items():
         table.add_row(name, f"{value:.6g}", ds[name].attrs.get("long_name", ""))
     show_line(table)
-    show_line(f"{summary['status']}: {escape(summary['id'])}\n{escape(summary['folder'])}", style="dim")
+    show_line(
+        f"{summary['status']}: {escape(summary['id'])}\n{escape(summary['folder'])}", style="dim"
+    )
 
 
 def show_sweep_cost(costs: dict[str, Any]) -> None:
@@ -107,7 +113,9 @@ def show_check_cost(rows: list[dict[str, Any]]) -> None:
     """What a check would run."""
     table = _table("study", "runs needed", "missing", "seconds expected")
     for row in rows:
-        seconds = "unknown: nothing was run yet" if row["seconds"] is None else f"{row['seconds']:g}"
+        seconds = (
+            "unknown: nothing was run yet" if row["seconds"] is None else f"{row['seconds']:g}"
+        )
         for device, taken in row["recorded"].items():
             seconds += f"; recorded evidence took {taken:g} on {escape(device)}, and such a device is meant"
         table.add_row(row["study"], str(row["needed"]), str(row["missing"]), seconds)
@@ -129,16 +137,27 @@ def show_ledger(ledger: Ledger) -> None:
 def show_report(made: Report) -> None:
     """Where the report lies."""
     show_ledger(made.ledger)
-    show_line(f"report: {escape(str(made.html))}\nfigures: {escape(str(made.figures))}", soft_wrap=True)
+    show_line(
+        f"report: {escape(str(made.html))}\nfigures: {escape(str(made.figures))}", soft_wrap=True
+    )
 
 
 def show_runs(rows: list[dict[str, Any]]) -> None:
     """The store's table of contents."""
     table = _table("run", "status", "made", "seconds", "numbers")
     for row in rows:
-        numbers = " ".join(f"{k}={v}" for k, v in row.get("spec", {}).items()) or f"stopped at {row.get('position')}"
+        numbers = (
+            " ".join(f"{k}={v}" for k, v in row.get("spec", {}).items())
+            or f"stopped at {row.get('position')}"
+        )
         lanes = f" ({row['lanes']} lanes)" if row.get("lanes", 0) > 1 else ""
-        table.add_row(row["id"] + lanes, row["status"], row.get("created", ""), f"{row.get('seconds') or 0:g}", numbers)
+        table.add_row(
+            row["id"] + lanes,
+            row["status"],
+            row.get("created", ""),
+            f"{row.get('seconds') or 0:g}",
+            numbers,
+        )
     show_line(table if rows else "The store is empty: `phasescope run STUDY ARM` fills it.")
 
 
@@ -151,7 +170,9 @@ def show_repair(summary: dict[str, Any]) -> None:
     for leftover in summary["cleared"]:
         show_line(f"cleared: {escape(str(leftover))}")
     for pair in summary["identical"]:
-        show_line(f"identical records under different identities: {escape(', '.join(map(str, pair)))}")
+        show_line(
+            f"identical records under different identities: {escape(', '.join(map(str, pair)))}"
+        )
 
 
 def _table(*columns: str) -> Table:

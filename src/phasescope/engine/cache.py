@@ -98,7 +98,9 @@ class Programs:
             return
         fresh = path.with_name(f"{os.getpid()}-{threading.get_ident()}.tmp")
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)  # programs are code: nobody else writes here
+            path.parent.mkdir(
+                mode=0o700, parents=True, exist_ok=True
+            )  # programs are code: nobody else writes here
             fresh.write_bytes(hashlib.sha256(value).digest() + value)
             fresh.replace(path)
         except OSError as error:

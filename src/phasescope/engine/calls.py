@@ -62,7 +62,9 @@ class Pace:
         return following
 
 
-def record_times(stage: Stage, times: np.ndarray, offset: float, at: Sequence[float] | None) -> np.ndarray:
+def record_times(
+    stage: Stage, times: np.ndarray, offset: float, at: Sequence[float] | None
+) -> np.ndarray:
     """The stage's own record `times`, or those of `at` that fall into it (its end is always among them).
 
     A stage with an `until` keeps its own times as well: only there is it asked, so that `at` does not
@@ -77,7 +79,9 @@ def record_times(stage: Stage, times: np.ndarray, offset: float, at: Sequence[fl
     local = local[local < times[-1] * (1 - SAME_TIME)]
     if stage.dynamics.divisible:
         if (abs(local - np.round(local)) > BETWEEN_STEPS).any():
-            raise PlanError(f'stage "{stage.name}" counts steps: it cannot be recorded between two of them.')
+            raise PlanError(
+                f'stage "{stage.name}" counts steps: it cannot be recorded between two of them.'
+            )
         local = np.round(local)
     own = times[-1:] if stage.until is never else times
     return np.union1d(local, own).astype(times.dtype)

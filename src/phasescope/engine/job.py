@@ -131,12 +131,16 @@ class Job:
     def shape(self) -> Hashable:
         """What jobs of one compiled program have in common."""
         numbers = lane_fields(self.arm, self.spec)
-        fixed = [(k, v) for k, v in self.canonical().to_json().items() if k not in numbers or v is None]
+        fixed = [
+            (k, v) for k, v in self.canonical().to_json().items() if k not in numbers or v is None
+        ]
         return (self.program, self.lane_count, "seed" in self.columns, *fixed)
 
     def lane_spec(self, lane: int) -> Spec:
         """The plain spec of one lane."""
-        return self.canonical().replace(**{k: v[lane] for k, v in self.columns.items() if k != "seed"})
+        return self.canonical().replace(
+            **{k: v[lane] for k, v in self.columns.items() if k != "seed"}
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,7 +158,9 @@ Start = tuple[Position, Sequence[np.ndarray]]
 
 def work_before(plan: Plan, position: Position) -> float:
     """Steps (or time) from the beginning to a position, for the progress bar."""
-    return sum((stage_length(stage) for stage in plan.stages[: position.stage]), 0.0) + position.local
+    return (
+        sum((stage_length(stage) for stage in plan.stages[: position.stage]), 0.0) + position.local
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -209,7 +215,9 @@ def observed(job: Job) -> tuple[type[Observables], type[Observables] | None]:
     return classes[shape]
 
 
-def _observed(plan: Plan, program: Program, job: Job) -> tuple[type[Observables], type[Observables] | None]:
+def _observed(
+    plan: Plan, program: Program, job: Job
+) -> tuple[type[Observables], type[Observables] | None]:
     with exact_numbers():
         state, measured, _ = eqx.filter_eval_shape(begin_run, program, job.inputs())
         if plan.inspect is None:

@@ -44,7 +44,9 @@ def execute(job: Job, start: Start | None = None) -> Iterator[Chunk]:
     """Run the job from the beginning, or from a position and the leaves of its state; yields as it goes."""
     generator = _execute(job, start)
     while True:
-        with exact_numbers():  # entered anew for each piece, so that the caller's own code never sees it
+        with (
+            exact_numbers()
+        ):  # entered anew for each piece, so that the caller's own code never sees it
             chunk = next(generator, None)
         if chunk is None:
             return
@@ -139,11 +141,15 @@ class _StageRun:
             seconds = time.perf_counter() - clock
             work = work_of(call, self.stage.dynamics.divisible)
             budget = pace.learn(name, budget, work, seconds)
-            chunk = self.chunk(before=position, end=float(times[-1]), call=call, seen=seen, state=state, done=done)
+            chunk = self.chunk(
+                before=position, end=float(times[-1]), call=call, seen=seen, state=state, done=done
+            )
             yield chunk
             position = chunk.position
 
-    def chunk(self, before: Position, end: float, call: Call, seen: Seen, state: State, done: Array) -> Chunk:
+    def chunk(
+        self, before: Position, end: float, call: Call, seen: Seen, state: State, done: Array
+    ) -> Chunk:
         """What one call gave, that began at the position `before` of a stage whose last time is `end`."""
         last, everybody_done = _last_span(call, seen)
         rows = _record_rows(call, last, everybody_done)

@@ -31,7 +31,9 @@ def pack(seen: Observables, lanes: bool) -> Packed:
     return {kind: jnp.concatenate([x.reshape(shape(x)) for x in xs]) for kind, xs in kinds.items()}
 
 
-def unpack(like: Observables, packed: Mapping[str, np.ndarray], lanes: bool) -> dict[str, np.ndarray]:
+def unpack(
+    like: Observables, packed: Mapping[str, np.ndarray], lanes: bool
+) -> dict[str, np.ndarray]:
     """The inverse on the host, of rows of records: views, by name. `like` has the shapes of one record."""
     out, done = {}, dict.fromkeys(packed, 0)
     for name, x in known(like).items():

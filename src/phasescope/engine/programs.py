@@ -127,18 +127,23 @@ def advance_stage(
         return pack(measured, program.is_block), done
 
     unmeasured = jax.tree.map(
-        lambda x: jnp.zeros(x.shape, x.dtype), jax.eval_shape(look, state, done, call.asks_until[0])[0]
+        lambda x: jnp.zeros(x.shape, x.dtype),
+        jax.eval_shape(look, state, done, call.asks_until[0])[0],
     )
 
     def one_span(dynamic: State, done: Array, span: Call) -> tuple[State, Seen]:
         old = eqx.combine(dynamic, static)
         new = move(old, jnp.asarray(span.starts), jnp.asarray(span.stops))
         if has_until:  # whoever is done stays where it stopped
-            new = jax.tree.map(lambda a, b: jnp.where(done, a, b) if eqx.is_array(b) else b, old, new)
+            new = jax.tree.map(
+                lambda a, b: jnp.where(done, a, b) if eqx.is_array(b) else b, old, new
+            )
         moved = eqx.filter(new, eqx.is_array)
         measured, done = jax.lax.cond(
             span.is_record,
-            lambda dynamic, done: look(eqx.combine(dynamic, static), done, jnp.asarray(span.asks_until)),
+            lambda dynamic, done: look(
+                eqx.combine(dynamic, static), done, jnp.asarray(span.asks_until)
+            ),
             lambda dynamic, done: (unmeasured, done),
             moved,
             done,
@@ -157,7 +162,9 @@ def advance_stage(
         rows = jax.tree.map(lambda rows, x: rows.at[index].set(x), rows, row)
         return index + 1, dynamic, row.done, rows
 
-    empty = jax.tree.map(lambda x: jnp.zeros((len(call.starts), *x.shape), x.dtype), Seen(unmeasured, done, done))
+    empty = jax.tree.map(
+        lambda x: jnp.zeros((len(call.starts), *x.shape), x.dtype), Seen(unmeasured, done, done)
+    )
     first = (jnp.zeros_like(count), dynamic, done, empty)
     _, dynamic, done, seen = jax.lax.while_loop(is_active, visit, first)
     return eqx.combine(dynamic, static), done, seen

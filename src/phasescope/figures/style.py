@@ -123,7 +123,13 @@ def shade_stages(ds: xr.Dataset, axes: Axes, *, label: bool = True) -> None:
         if not inside.size:
             continue
         start = time[stage < k].max() if (stage < k).any() else inside.min()
-        shade(axes, start, inside.max(), name.replace("_", " ") if label else "", BANDS[k % len(BANDS)])
+        shade(
+            axes,
+            start,
+            inside.max(),
+            name.replace("_", " ") if label else "",
+            BANDS[k % len(BANDS)],
+        )
 
 
 def shade(axes: Axes, start: float, end: float, label: str = "", color: str = BLUE) -> None:
@@ -140,7 +146,11 @@ def shade(axes: Axes, start: float, end: float, label: str = "", color: str = BL
     """
     axes.axvspan(start, end, color=color, alpha=0.08, lw=0, zorder=0)
     if label:
-        middle = (start * end) ** 0.5 if axes.get_xscale() == "log" and start > 0 else 0.5 * (start + end)
+        middle = (
+            (start * end) ** 0.5
+            if axes.get_xscale() == "log" and start > 0
+            else 0.5 * (start + end)
+        )
         axes.text(
             middle,
             1.0,

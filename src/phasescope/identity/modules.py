@@ -57,7 +57,11 @@ def is_loose(module: str) -> bool:
         loaded = sys.modules.get(module)
         file = getattr(loaded, "__file__", None)
         if file is None:
-            return loaded is None and bool(module) and importlib.util.find_spec(module.partition(".")[0]) is None
+            return (
+                loaded is None
+                and bool(module)
+                and importlib.util.find_spec(module.partition(".")[0]) is None
+            )
     path = pathlib.Path(file)
     if {"site-packages", "dist-packages"} & set(path.parts):
         return False

@@ -72,7 +72,9 @@ def differences(made: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
 def _compared(made: Mapping[str, Any], here: Mapping[str, Any], names: Iterable[str]) -> list[str]:
     known = [name for name in names if name in made and name in here]
     return [
-        f"{name} {made[name] or 'none'} (here {here[name] or 'none'})" for name in known if made[name] != here[name]
+        f"{name} {made[name] or 'none'} (here {here[name] or 'none'})"
+        for name in known
+        if made[name] != here[name]
     ]
 
 

@@ -105,7 +105,9 @@ def _search(code: types.CodeType) -> tuple[Source, Definition] | None:
         if node is not None:
             return source, node
     if seen:
-        raise Unidentified(f"{code.co_qualname} in {code.co_filename} was edited after it was loaded")
+        raise Unidentified(
+            f"{code.co_qualname} in {code.co_filename} was edited after it was loaded"
+        )
     return None
 
 

@@ -40,7 +40,9 @@ class Walk:
         self.parts: dict[str, str] = {}
         self.sources: dict[str, Source] = {}
         self._seen: dict[int, str] = {}
-        self._alive: list[Any] = []  # what was seen must not be freed, or its id would be used again
+        self._alive: list[
+            Any
+        ] = []  # what was seen must not be freed, or its id would be used again
 
     def counts(self, module: str) -> bool:
         """Whether code of this module is read, rather than known by its name."""
@@ -74,7 +76,11 @@ class Walk:
         if isinstance(x, functools.partial):
             return joined("partial", each(x.func), each(x.args), each(x.keywords))
         if isinstance(x, property | staticmethod | classmethod | functools.cached_property):
-            inner = x.fget if isinstance(x, property) else getattr(x, "func", getattr(x, "__func__", None))
+            inner = (
+                x.fget
+                if isinstance(x, property)
+                else getattr(x, "func", getattr(x, "__func__", None))
+            )
             return joined(type(x).__name__, each(inner))
         if typing.get_origin(x) is not None:
             return joined("type", each(typing.get_origin(x)), *map(each, typing.get_args(x)))
@@ -96,7 +102,9 @@ class Walk:
                 return array
         if isinstance(x, re.Pattern | pathlib.PurePath | fractions.Fraction | np.dtype):
             return f"{type(x).__name__}:{x!r}"
-        if dataclasses.is_dataclass(x) and (self.counts(type(x).__module__) or not hasattr(x, "__wrapped__")):
+        if dataclasses.is_dataclass(x) and (
+            self.counts(type(x).__module__) or not hasattr(x, "__wrapped__")
+        ):
             fields = [(f.name, each(getattr(x, f.name, None))) for f in dataclasses.fields(x)]
             return joined("record", each(type(x)), *(part for field in fields for part in field))
         return self._other(x, lenient)
@@ -114,7 +122,9 @@ class Walk:
         known = _name_in_library(x)
         if known or lenient:
             return f"library:{known or type(x).__qualname__}"
-        raise Unidentified(f"it refers to a {type(x).__module__}.{type(x).__qualname__}, which has no identity")
+        raise Unidentified(
+            f"it refers to a {type(x).__module__}.{type(x).__qualname__}, which has no identity"
+        )
 
     def _module(self, module: types.ModuleType) -> str:
         """A module that is used as a value: all of it counts."""
@@ -142,7 +152,9 @@ class Walk:
         module = module_of(code.co_filename, function.__module__)
         held = _held(function)
         if not self.counts(module):
-            own = [self.value(v, lenient=True) for _, v in held if not isinstance(v, types.ModuleType)]
+            own = [
+                self.value(v, lenient=True) for _, v in held if not isinstance(v, types.ModuleType)
+            ]
             inner = [] if wrapped is None else [self.value(wrapped, lenient=True)]
             return joined(f"library:{function.__module__}.{function.__qualname__}", *own, *inner)
         if is_engine(module):
@@ -169,7 +181,9 @@ class Walk:
         scope = vars(sys.modules[cls.__module__]) if cls.__module__ in sys.modules else {}
         node = self._classjoined(cls)
         if node is None:  # typed in, without a text: by what it has
-            return joined("class", cls.__qualname__, *map(self.value, cls.__bases__), *self._members(cls))
+            return joined(
+                "class", cls.__qualname__, *map(self.value, cls.__bases__), *self._members(cls)
+            )
         text = text_of(node)
         refers = self._references(node, None, scope)
         return joined(
@@ -204,7 +218,11 @@ class Walk:
         members = []
         for name, member in sorted(vars(cls).items()):
             function = _plain_function(member)
-            if function is None or name in _GENERATED or function.__code__.co_filename == "<string>":
+            if (
+                function is None
+                or name in _GENERATED
+                or function.__code__.co_filename == "<string>"
+            ):
                 continue
             members.append(joined("member", name, self.value(function)))
         return members
@@ -217,7 +235,9 @@ class Walk:
         self.parts[f"{kind}:{name}:{part[:16]}"] = part
         return own
 
-    def _references(self, node: Definition, code: types.CodeType | None, scope: Mapping[str, Any]) -> list[str]:
+    def _references(
+        self, node: Definition, code: types.CodeType | None, scope: Mapping[str, Any]
+    ) -> list[str]:
         """The global names and dotted names that a text refers to, each with what it stands for."""
         wanted = None if code is None else global_names(code) | names_outside(node)
         found = []
@@ -305,7 +325,9 @@ def _array(x: Any) -> str | None:
     array = np.ascontiguousarray(x)
     if array.dtype.hasobject:
         raise Unidentified("it refers to an array of objects, which has no identity")
-    return joined("array", array.dtype.str, str(np.shape(x)), hashlib.sha256(array.tobytes()).hexdigest())
+    return joined(
+        "array", array.dtype.str, str(np.shape(x)), hashlib.sha256(array.tobytes()).hexdigest()
+    )
 
 
 def _plain_function(member: Any) -> types.FunctionType | None:
@@ -319,4 +341,6 @@ def _plain_function(member: Any) -> types.FunctionType | None:
 
 def _is_transparent(function: types.FunctionType) -> bool:
     path = function.__code__.co_filename
-    return any(f"/{name}/" in path.replace("\\", "/") or f"@{name}" in path for name in _TRANSPARENT)
+    return any(
+        f"/{name}/" in path.replace("\\", "/") or f"@{name}" in path for name in _TRANSPARENT
+    )

@@ -101,7 +101,9 @@ def findings(ledger: Iterable[Row]) -> Findings:
     return Findings(
         surprises=tuple(row for row in rows if row.surprising),
         failures=tuple(row for row in settled if row.outcome == "fails"),
-        regime_bound=tuple(tuple(group) for group in claims.values() if "holds" in _outcomes(group) != {"holds"}),
+        regime_bound=tuple(
+            tuple(group) for group in claims.values() if "holds" in _outcomes(group) != {"holds"}
+        ),
         undecided=tuple(row for row in settled if row.outcome == "undecided" or is_vacuous(row)),
     )
 

@@ -24,7 +24,9 @@ def ledger_html(ledger: Ledger) -> str:
         ".phasescope-ledger .holds b{color:#009E73}.phasescope-ledger .fails b{color:#D55E00}"
         ".phasescope-ledger .undecided b{color:#56B4E9}.phasescope-ledger .surprise{color:#CC79A7;font-weight:bold}"
     )
-    table = tag("table", tag("thead", tag("tr", *(tag("th", head) for head in heads))), tag("tbody", *lines))
+    table = tag(
+        "table", tag("thead", tag("tr", *(tag("th", head) for head in heads))), tag("tbody", *lines)
+    )
     said = sums or [tag("p", "The ledger is empty.")]
     return tag("div", tag("style", Markup(style)), *said, table, class_="phasescope-ledger")
 
@@ -32,7 +34,10 @@ def ledger_html(ledger: Ledger) -> str:
 def outcome(row: Row) -> Markup:
     """Symbol, word and colour; and what was expected instead, if it was."""
     badge = tag(
-        "span", tag("b", SYMBOLS[row.outcome], aria_hidden="true"), f" {row.outcome}", class_=f"outcome {row.outcome}"
+        "span",
+        tag("b", SYMBOLS[row.outcome], aria_hidden="true"),
+        f" {row.outcome}",
+        class_=f"outcome {row.outcome}",
     )
     if not row.surprising:
         return badge

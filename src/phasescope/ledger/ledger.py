@@ -42,7 +42,9 @@ class Row:
     error: bool = False
     recorded: bool = False
     outdated: bool = False  # it rests on recorded evidence that other code of the study made
-    at: Mapping[str, float] = dataclasses.field(default_factory=dict, hash=False)  # of the worst case, by coordinate
+    at: Mapping[str, float] = dataclasses.field(
+        default_factory=dict, hash=False
+    )  # of the worst case, by coordinate
     vacuous: bool = False  # it holds, but says nothing here
 
     @property
@@ -92,5 +94,9 @@ class Ledger:
 
 def _plain(row: Row) -> dict[str, Any]:
     """The fields of a row, with plain words for the names of outcomes and regimes."""
-    words = {"regime": row.regime.value, "outcome": row.outcome.value, "expected": row.expected.value}
+    words = {
+        "regime": row.regime.value,
+        "outcome": row.outcome.value,
+        "expected": row.expected.value,
+    }
     return dataclasses.asdict(row) | words

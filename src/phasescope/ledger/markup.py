@@ -9,7 +9,9 @@ from collections.abc import Iterable
 
 # Terminal escapes, other control characters, marks that turn the direction of writing, halves of
 # surrogate pairs.
-_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 VOID = {"br", "img", "meta"}
 
 
@@ -23,7 +25,9 @@ class Markup(str):
 def tag(name: str, *children: str | None, **attributes: str | float | bool | None) -> Markup:
     """`tag("td", "a < b", class_="where")`. Attributes that are None or False are left out."""
     given = "".join(
-        _attribute(key, value) for key, value in attributes.items() if value is not None and value is not False
+        _attribute(key, value)
+        for key, value in attributes.items()
+        if value is not None and value is not False
     )
     if name in VOID:
         return Markup(f"<{name}{given}>")
@@ -58,7 +62,9 @@ def visible(text: str) -> str:
 def safe_name(*parts: str) -> str:
     """Words as the name of a file or an anchor. Two different lists of words never share one."""
     text = "-".join(parts)
-    shapes = [r"[A-Za-z0-9_][A-Za-z0-9_.]{0,99}"] * (len(parts) - 1) + [r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}"]
+    shapes = [r"[A-Za-z0-9_][A-Za-z0-9_.]{0,99}"] * (len(parts) - 1) + [
+        r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}"
+    ]
     if all(re.fullmatch(shape, part) for shape, part in zip(shapes, parts, strict=True)):
         return text
     digest = hashlib.sha256("\0".join(parts).encode(errors="backslashreplace")).hexdigest()[:8]

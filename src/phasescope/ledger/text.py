@@ -21,7 +21,12 @@ if TYPE_CHECKING:
     from .ledger import Ledger, Row
 
 # Okabe and Ito's palette, those of its colours that can be read on black and on white.
-COLOURS = {"holds": "#009E73", "fails": "#D55E00", "undecided": "#56B4E9", "surprise": "bold #CC79A7"}
+COLOURS = {
+    "holds": "#009E73",
+    "fails": "#D55E00",
+    "undecided": "#56B4E9",
+    "surprise": "bold #CC79A7",
+}
 
 
 def ledger_text(ledger: Ledger, width: int | None = None) -> str:
@@ -32,7 +37,9 @@ def ledger_text(ledger: Ledger, width: int | None = None) -> str:
         return "The ledger is empty: no claim was checked."
     page = io.StringIO()
     wide = width or max(shutil.get_terminal_size((120, 40)).columns, 80)
-    Console(file=page, width=wide, color_system=None, legacy_windows=False).print(ledger_table(ledger))
+    Console(file=page, width=wide, color_system=None, legacy_windows=False).print(
+        ledger_table(ledger)
+    )
     sums = [f"{_line(study)}: {tally}." for study, tally in counts(ledger).items()]
     return "\n".join([*(line.rstrip() for line in page.getvalue().splitlines()), *sums])
 
@@ -45,7 +52,13 @@ def ledger_table(ledger: Ledger) -> Table:
 
     studies = list(counts(ledger))
     caption = "\n".join(f"{note.mark} {note.sentence}" for note in footnotes(ledger)) or None
-    table = Table(box=SIMPLE_HEAD, caption=caption, caption_justify="left", pad_edge=False, collapse_padding=True)
+    table = Table(
+        box=SIMPLE_HEAD,
+        caption=caption,
+        caption_justify="left",
+        pad_edge=False,
+        collapse_padding=True,
+    )
     longest = max((len(row.claim) for row in ledger), default=0)
     table.add_column("claim", overflow="fold", min_width=min(longest, 16))
     for name in ("regime", "outcome", "measured", "required", "where"):
@@ -57,7 +70,9 @@ def ledger_table(ledger: Ledger) -> Table:
             if row.study == study:
                 regime = " ".join([row.regime, *(note.mark for note in caveats(row))])
                 cells = (row.claim, regime, _outcome(row), row.measured, row.required, row.where)
-                table.add_row(*(Text(_line(cell)) if isinstance(cell, str) else cell for cell in cells))
+                table.add_row(
+                    *(Text(_line(cell)) if isinstance(cell, str) else cell for cell in cells)
+                )
         table.add_section()
     return table
 
@@ -67,9 +82,15 @@ def ledger_markdown(ledger: Ledger) -> str:
     tallies = counts(ledger)
     found = findings(ledger)
     heads = ("study", "holds", "fails as expected", "undecided as expected", "surprises")
-    lines = ["# Verdict ledger", "", *_table(heads, [_counted(name, tally) for name, tally in tallies.items()])]
+    lines = [
+        "# Verdict ledger",
+        "",
+        *_table(heads, [_counted(name, tally) for name, tally in tallies.items()]),
+    ]
     lines += ["", "## Findings", "", "### Surprises", ""]
-    lines += [_item(row) for row in found.surprises] or ["None: every outcome is the established one."]
+    lines += [_item(row) for row in found.surprises] or [
+        "None: every outcome is the established one."
+    ]
     lines += ["", "### What fails, as established", ""]
     lines += [_item(row, row.because) for row in found.failures] or ["Nothing."]
     lines += ["", "### What holds in some regimes only", ""]
@@ -113,11 +134,22 @@ def _said(row: Row) -> str:
 
 def _cells(row: Row) -> tuple[str, ...]:
     regime = " ".join([_md(row.regime), *(_md(note.mark) for note in caveats(row))])
-    return _md(row.claim), _md(row.cites), regime, _said(row), _md(row.measured), _md(row.required), _md(row.where)
+    return (
+        _md(row.claim),
+        _md(row.cites),
+        regime,
+        _said(row),
+        _md(row.measured),
+        _md(row.required),
+        _md(row.where),
+    )
 
 
 def _counted(name: str, tally: Tally) -> tuple[str, ...]:
-    return (_md(name), *(str(n) for n in (tally.holds, tally.fails, tally.undecided, tally.surprises)))
+    return (
+        _md(name),
+        *(str(n) for n in (tally.holds, tally.fails, tally.undecided, tally.surprises)),
+    )
 
 
 def _item(row: Row, why: str = "") -> str:

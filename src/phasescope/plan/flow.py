@@ -63,7 +63,9 @@ class flow(Dynamics):
         # A lane that is no longer finite must not spin: nothing is left to solve for it.
         stop = jnp.where(is_finite(params), stop, start)
         span = stop - start
-        guess = jnp.minimum(2 * state.carry, span)  # record times spread out: let the step grow with them
+        guess = jnp.minimum(
+            2 * state.carry, span
+        )  # record times spread out: let the step grow with them
         solution = diffrax.diffeqsolve(
             diffrax.ODETerm(velocity),  # type: ignore[arg-type]
             self.solver,

@@ -69,7 +69,9 @@ def axes(cls: type[Observables]) -> dict[str, tuple[str, ...]]:
         options = (hints[f.name], *typing.get_args(hints[f.name]))
         shaped = next((h for h in options if hasattr(h, "dim_str")), None)
         if shaped is None:
-            raise PlanError(f'{cls.__name__}.{f.name} has no shape: annotate it as Float[Array, "axis ..."].')
+            raise PlanError(
+                f'{cls.__name__}.{f.name} has no shape: annotate it as Float[Array, "axis ..."].'
+            )
         out[f.name] = tuple(shaped.dim_str.split())
     return out
 
@@ -99,8 +101,13 @@ def to_dataset(
             )
         attrs = {k: fields[name][k] for k in ("symbol", "doc", "unit") if fields[name].get(k)}
         variables[name] = (shape, values, _caption(attrs))
-    flags = {"flag_values": list(range(len(stage_names))), "flag_meanings": " ".join(map(flag_word, stage_names))}
-    ds = xr.Dataset(variables, coords={"time": time, "stage": ("time", stage.astype(np.int32), flags)})
+    flags = {
+        "flag_values": list(range(len(stage_names))),
+        "flag_meanings": " ".join(map(flag_word, stage_names)),
+    }
+    ds = xr.Dataset(
+        variables, coords={"time": time, "stage": ("time", stage.astype(np.int32), flags)}
+    )
     missing = {d: np.arange(ds.sizes[d]) for d in ds.dims if d not in ds.coords and d not in lead}
     given = {d: np.asarray(c) for d, c in coords.items() if d in ds.dims}
     return ds.assign_coords(missing | given)
@@ -139,7 +146,11 @@ def in_stage(ds: xr.Dataset, name: str) -> xr.Dataset:
     **Raises:** `ValueError` if there is no such stage.
     """
     inside = ds["stage"] == stage_names(ds).index(flag_word(name))
-    return ds.isel(time=np.flatnonzero(inside.values)) if inside.ndim == 1 else ds.where(inside, drop=True)
+    return (
+        ds.isel(time=np.flatnonzero(inside.values))
+        if inside.ndim == 1
+        else ds.where(inside, drop=True)
+    )
 
 
 def _caption(attrs: dict[str, str]) -> dict[str, str]:

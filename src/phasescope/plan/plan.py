@@ -74,7 +74,9 @@ class Stage:
             raise PlanError(f'stage "{self.name}": record times must rise from 0 on, got {times}.')
         times = times[times > 0]
         if self.dynamics.divisible and times.size and (times != np.round(times)).any():
-            raise PlanError(f'stage "{self.name}": its dynamics counts steps, so record times must be whole numbers.')
+            raise PlanError(
+                f'stage "{self.name}": its dynamics counts steps, so record times must be whole numbers.'
+            )
         return times.astype(np.int64) if self.dynamics.divisible else times.astype(np.float64)
 
 
@@ -154,7 +156,9 @@ class DeclaredArm:
         return self.__qualname__  # pickled by name, as a function is
 
 
-def arm(*, reads: Iterable[str] | None = None, continuous: Iterable[str] = ()) -> Callable[[Arm], DeclaredArm]:
+def arm(
+    *, reads: Iterable[str] | None = None, continuous: Iterable[str] = ()
+) -> Callable[[Arm], DeclaredArm]:
     """Declare what an arm, a pure function `Spec -> Plan`, reads.
 
         >>> @ps.arm(reads=("samples", "eta"), continuous=("samples",))
@@ -178,7 +182,9 @@ def arm(*, reads: Iterable[str] | None = None, continuous: Iterable[str] = ()) -
     numbers = tuple(continuous)
     for name in numbers:
         if fields is not None and name not in fields:
-            raise PlanError(f'an arm calls "{name}" continuous but does not read it: name it in `reads` too.')
+            raise PlanError(
+                f'an arm calls "{name}" continuous but does not read it: name it in `reads` too.'
+            )
     return lambda function: DeclaredArm(function, fields, numbers)
 
 
@@ -201,7 +207,11 @@ def canonical_spec(arm: Arm, spec: Spec) -> Spec:
     A default which the spec's own rules do not allow beside the rest is left out.
     """
     read = fields_read(arm, spec)
-    unread = [f for f in dataclasses.fields(spec) if f.name not in read and f.default is not dataclasses.MISSING]
+    unread = [
+        f
+        for f in dataclasses.fields(spec)
+        if f.name not in read and f.default is not dataclasses.MISSING
+    ]
     try:
         return spec.replace(**{f.name: f.default for f in unread})
     except SpecError:
@@ -229,7 +239,9 @@ def plan_of(arm: Arm, spec: Spec) -> Plan:
         raise PlanError(f'arm "{arm.__name__}" returned {type(plan).__name__}, not a Plan.')
     names = [stage.name for stage in plan.stages]
     if not names or len(set(names)) != len(names):
-        raise PlanError(f'arm "{arm.__name__}": stages need different names and there must be one, got {names}.')
+        raise PlanError(
+            f'arm "{arm.__name__}": stages need different names and there must be one, got {names}.'
+        )
     for stage in plan.stages:
         stage.lay_out()
     return plan

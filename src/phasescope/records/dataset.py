@@ -44,7 +44,9 @@ def measured(job: Job, records: Records) -> xr.Dataset:
     return ds.merge(inspected.drop_vars("stage").rename(time="stage_end"))
 
 
-def _labelled(job: Job, cls: type[Observables], arrays: Arrays, time: np.ndarray, stage: np.ndarray) -> xr.Dataset:
+def _labelled(
+    job: Job, cls: type[Observables], arrays: Arrays, time: np.ndarray, stage: np.ndarray
+) -> xr.Dataset:
     """Arrays with lanes last as a dataset with lanes first."""
     if job.is_block:
         arrays = {name: np.moveaxis(x, -1, 0) for name, x in arrays.items()}

@@ -80,7 +80,9 @@ def _of_sound_lanes(derive: Derive, ds: xr.Dataset, failing: np.ndarray) -> xr.D
             numbers = array.astype(float) if array.dtype.kind == "b" else array
             restored[name] = numbers.where(sound).transpose(*array.dims)
     coords = {name: array for name, array in restored.items() if name in found.coords}
-    return found.assign({k: v for k, v in restored.items() if k not in coords}).assign_coords(coords)
+    return found.assign({k: v for k, v in restored.items() if k not in coords}).assign_coords(
+        coords
+    )
 
 
 def _marked(ds: xr.Dataset, failing: np.ndarray, reason: str) -> xr.Dataset:

@@ -51,7 +51,9 @@ def _bracket(start: Start | None, chunk: Chunk) -> tuple[float, float]:
     return float(low), float(chunk.local(chunk.time[first]))
 
 
-def _narrowed(job: Job, start: Start | None, chunk: Chunk, low: float, high: float) -> tuple[float, float]:
+def _narrowed(
+    job: Job, start: Start | None, chunk: Chunk, low: float, high: float
+) -> tuple[float, float]:
     """A closer pair of steps, between which the run left the finite numbers."""
     steps = np.unique(np.round(np.linspace(low, high, SPANS)))
     closely = job.recorded_at((chunk.began + chunk.unit * steps).tolist())

@@ -44,7 +44,9 @@ def write(evidence: Recorded, ds: xr.Dataset, spec: type[Spec], **more: Any) -> 
 def read(file: Path) -> xr.Dataset:
     """The dataset that was recorded."""
     if not file.exists():
-        raise PlanError(f"{file.name} was not recorded yet: it is made where there is a GPU (see the study's README).")
+        raise PlanError(
+            f"{file.name} was not recorded yet: it is made where there is a GPU (see the study's README)."
+        )
     with file.open("rb") as opened:
         return unpack(file, opened, LIMIT)
 

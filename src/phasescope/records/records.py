@@ -86,7 +86,10 @@ class Records:
         arrays = {"time": self.time, "stage": self.stage, "finite": self.finite}
         arrays |= {f"measured.{name}": x for name, x in self.measured.items()}
         if self.inspected is not None:
-            arrays |= {"inspected_time": self.inspected.time, "inspected_stage": self.inspected.stage}
+            arrays |= {
+                "inspected_time": self.inspected.time,
+                "inspected_stage": self.inspected.stage,
+            }
             arrays |= {f"inspected.{name}": x for name, x in self.inspected.values.items()}
         for stage, leaves in self.states.items():
             arrays |= {f"state.{stage}.{i:04d}": leaf for i, leaf in enumerate(leaves)}

@@ -25,7 +25,11 @@ def page(sections: Sequence[Section]) -> str:
     """The whole report."""
     rows = [row for section in sections for row in section.rows]
     title = "Verdict ledger" if len(sections) != 1 else f"Verdict ledger: {sections[0].study.name}"
-    css = importlib.resources.files(__package__ or "").joinpath("page.css").read_text(encoding="utf-8")
+    css = (
+        importlib.resources.files(__package__ or "")
+        .joinpath("page.css")
+        .read_text(encoding="utf-8")
+    )
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
@@ -39,7 +43,10 @@ def page(sections: Sequence[Section]) -> str:
         "body",
         tag("header", tag("h1", title), _lede(rows), _summary(sections, rows)),
         tag("main", _findings(rows), *(study_section(section) for section in sections)),
-        tag("footer", f"Written by phasescope {__version__}. This file is complete: it loads nothing from elsewhere."),
+        tag(
+            "footer",
+            f"Written by phasescope {__version__}. This file is complete: it loads nothing from elsewhere.",
+        ),
     )
     return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
 
@@ -53,7 +60,9 @@ def _lede(rows: Sequence[Row]) -> Markup:
         verdict = "1 outcome differs from what was established."
     else:
         verdict = f"{total.surprises} outcomes differ from what was established."
-    return tag("p", f"{_count(claims, 'claim')}, {_count(len(rows), 'verdict')}. {verdict}", class_="lede")
+    return tag(
+        "p", f"{_count(claims, 'claim')}, {_count(len(rows), 'verdict')}. {verdict}", class_="lede"
+    )
 
 
 def _count(number: int, word: str) -> str:
@@ -73,8 +82,14 @@ def _summary(sections: Sequence[Section], rows: Sequence[Row]) -> Markup:
         lines.append(tag("tr", named, *numbers, tag("td", _bar(tally))))
     top = tag("tr", *(tag("th", head, scope="col") for head in heads), Markup("<td></td>"))
     table = tag("table", tag("thead", top), tag("tbody", *lines), class_="summary")
-    links = (("surprises", "surprises"), ("failures", "what fails"), ("regimes", "what depends on the regime"))
-    nav = [tag("a", words, href=f"#{id}") for id, words in (*links, ("undecided", "what is undecided"))]
+    links = (
+        ("surprises", "surprises"),
+        ("failures", "what fails"),
+        ("regimes", "what depends on the regime"),
+    )
+    nav = [
+        tag("a", words, href=f"#{id}") for id, words in (*links, ("undecided", "what is undecided"))
+    ]
     return scrolling(table, "verdicts by study") + tag("nav", "Findings: ", between(nav))
 
 
@@ -84,9 +99,20 @@ def _bar(tally: Tally) -> Markup:
     parts = []
     for kind in KINDS:
         wide = 160 * getattr(tally, kind) / max(tally.total, 1)
-        parts.append(tag("rect", x=f"{left:.1f}", y=0, width=f"{max(wide - 1, 0):.1f}", height=10, class_=kind))
+        parts.append(
+            tag(
+                "rect",
+                x=f"{left:.1f}",
+                y=0,
+                width=f"{max(wide - 1, 0):.1f}",
+                height=10,
+                class_=kind,
+            )
+        )
         left += wide
-    return tag("svg", *parts, class_="bar", viewBox="0 0 160 10", width=160, height=10, aria_hidden="true")
+    return tag(
+        "svg", *parts, class_="bar", viewBox="0 0 160 10", width=160, height=10, aria_hidden="true"
+    )
 
 
 def _findings(rows: Sequence[Row]) -> Markup:
@@ -148,7 +174,9 @@ def _finding(row: Row, why: str) -> Markup:
 
 def _contrast(group: Sequence[Row]) -> Markup:
     first = group[0]
-    regimes = [tag("li", outcome(row), f" {row.regime}: {row.because or row.measured}") for row in group]
+    regimes = [
+        tag("li", outcome(row), f" {row.regime}: {row.because or row.measured}") for row in group
+    ]
     return tag("li", link(first), _source(first), first.statement, tag("ul", *regimes))
 
 

@@ -50,7 +50,9 @@ def study_section(section: Section) -> Markup:
         "section",
         tag("h2", study.name),
         tag("p", study.paper, class_="paper") if study.paper else None,
-        tag("details", tag("summary", "BibTeX"), tag("pre", study.bibtex)) if study.bibtex else None,
+        tag("details", tag("summary", "BibTeX"), tag("pre", study.bibtex))
+        if study.bibtex
+        else None,
         tag("p", f"{tally}."),
         _plots(section),
         _ledger(section) if section.rows else tag("p", "It makes no claims."),
@@ -67,13 +69,20 @@ def _ledger(section: Section) -> Markup:
     for row, exhibits in zip(section.rows, section.exhibits, strict=True):
         if row.claim not in bodies:
             told = tag(
-                "div", tag("code", row.claim), tag("span", f" {row.cites}", class_="quiet"), tag("p", row.statement)
+                "div",
+                tag("code", row.claim),
+                tag("span", f" {row.cites}", class_="quiet"),
+                tag("p", row.statement),
             )
-            bodies[row.claim] = [tag("tr", tag("th", told, colspan=len(heads), scope="rowgroup"), class_="claim")]
+            bodies[row.claim] = [
+                tag("tr", tag("th", told, colspan=len(heads), scope="rowgroup"), class_="claim")
+            ]
         seconds = f"{row.seconds:.3g} s"
         cells = (regime(row), outcome(row), row.measured, row.required, row.where, seconds)
         bodies[row.claim].append(tag("tr", *(tag("td", cell) for cell in cells), id=_anchor(row)))
-        bodies[row.claim].append(tag("tr", tag("td", _details(row, exhibits), colspan=len(heads)), class_="more"))
+        bodies[row.claim].append(
+            tag("tr", tag("td", _details(row, exhibits), colspan=len(heads)), class_="more")
+        )
     table = tag("table", top, *(tag("tbody", *lines) for lines in bodies.values()), class_="ledger")
     return scrolling(table, f"ledger of {section.study.name}")
 
@@ -88,7 +97,10 @@ def _details(row: Row, exhibits: Iterable[Exhibit]) -> Markup:
     )
     listed = [tag("dt", name) + tag("dd", fact) for name, fact in facts if fact is not None]
     return tag(
-        "details", tag("summary", "numbers and evidence"), tag("dl", *listed), *(_shown(e, row) for e in exhibits)
+        "details",
+        tag("summary", "numbers and evidence"),
+        tag("dl", *listed),
+        *(_shown(e, row) for e in exhibits),
     )
 
 
@@ -100,11 +112,23 @@ def _shown(exhibit: Exhibit, row: Row) -> Markup:
         return tag("figure", _caption(exhibit.label, exhibit.note))
     wide, high = exhibit.plot.size
     marks = [
-        tag("line", tag("title", row.where), x1=x, x2=x, y1=panel.box[1], y2=panel.box[3], class_="mark")
+        tag(
+            "line",
+            tag("title", row.where),
+            x1=x,
+            x2=x,
+            y1=panel.box[1],
+            y2=panel.box[3],
+            class_="mark",
+        )
         for panel in exhibit.plot.panels
         if (x := panel.mark(row.at)) is not None
     ]
-    size = {"viewBox": f"0 0 {wide} {high}", "width": round(wide * SCREEN), "height": round(high * SCREEN)}
+    size = {
+        "viewBox": f"0 0 {wide} {high}",
+        "width": round(wide * SCREEN),
+        "height": round(high * SCREEN),
+    }
     names = {"class": "plot", "role": "img", "aria-label": exhibit.plot.says}
     picture = tag("svg", tag("use", href=f"#{exhibit.anchor}"), *marks, **names, **size)
     caption = _caption(exhibit.label, exhibit.note, f"dashed: {row.where}" if marks else "")
@@ -117,7 +141,9 @@ def _caption(label: str, *notes: str) -> Markup:
 
 
 def _plots(section: Section) -> Markup:
-    distinct = {e.anchor: e.plot for exhibits in section.exhibits for e in exhibits if e.plot is not None}
+    distinct = {
+        e.anchor: e.plot for exhibits in section.exhibits for e in exhibits if e.plot is not None
+    }
     images = [
         tag("image", id=anchor, width=plot.size[0], height=plot.size[1], href=_inline(plot.png))
         for anchor, plot in distinct.items()
@@ -132,9 +158,13 @@ def _gallery(section: Section) -> Markup | None:
     for drawing in section.drawings:
         figure = drawing.figure
         id = safe_name("figure", section.study.name, figure.id)
-        caption = tag("figcaption", tag("b", figure.cites), f" {figure.caption} ", tag("code", figure.id))
+        caption = tag(
+            "figcaption", tag("b", figure.cites), f" {figure.caption} ", tag("code", figure.id)
+        )
         if drawing.problem:
-            shown.append(tag("figure", tag("p", f"! {drawing.problem}", class_="surprise"), caption, id=id))
+            shown.append(
+                tag("figure", tag("p", f"! {drawing.problem}", class_="surprise"), caption, id=id)
+            )
         else:
             alt = f"{figure.cites}: {figure.caption}"
             width = round(figure.size[0] * 96)
@@ -150,7 +180,10 @@ def _runs(section: Section) -> Markup | None:
             users.setdefault(id, []).append(link(row))
     if not users:
         return None
-    items = [tag("li", tag("code", id), ": ", between(links), id=safe_name("run", id)) for id, links in users.items()]
+    items = [
+        tag("li", tag("code", id), ": ", between(links), id=safe_name("run", id))
+        for id, links in users.items()
+    ]
     heading = tag("summary", f"Runs ({len(users)}) and the claims that rest on them")
     return tag("details", heading, tag("ul", *items, class_="runs"))
 

@@ -81,7 +81,12 @@ def plot(evidence: Any) -> Plot | None:
     dim = _axis(ds)
     across = WIDE * len(shown)
     down = HIGH
-    small: Any = {"font.size": 7.5, "xtick.labelsize": 7, "ytick.labelsize": 7, "lines.linewidth": 1.2}
+    small: Any = {
+        "font.size": 7.5,
+        "xtick.labelsize": 7,
+        "ytick.labelsize": 7,
+        "lines.linewidth": 1.2,
+    }
     with mpl.rc_context(STYLE | small):
         canvas = Canvas(figsize=(across, down), dpi=DPI)
         painter = FigureCanvasAgg(canvas)
@@ -89,7 +94,12 @@ def plot(evidence: Any) -> Plot | None:
         for k, name in enumerate(shown):
             box = (WIDE * k + LEFT, TOP, WIDE * (k + 1) - RIGHT, HIGH - BOTTOM)
             axes = canvas.add_axes(
-                (box[0] / across, BOTTOM / down, (box[2] - box[0]) / across, 1 - (TOP + BOTTOM) / down)
+                (
+                    box[0] / across,
+                    BOTTOM / down,
+                    (box[2] - box[0]) / across,
+                    1 - (TOP + BOTTOM) / down,
+                )
             )
             log = _draw(ds, name, dim, axes)
             panels.append(Panel(dim, tuple(DPI * side for side in box), axes.get_xlim(), log))  # type: ignore[arg-type]
@@ -108,7 +118,11 @@ def plot(evidence: Any) -> Plot | None:
 def scalars(evidence: Any, most: int = 12) -> dict[str, float]:
     """The first single numbers of a dataset."""
     found = evidence.data_vars.items() if isinstance(evidence, xr.Dataset) else ()
-    return dict([(str(name), float(v)) for name, v in found if v.ndim == 0 and v.dtype.kind in "fiub"][:most])
+    return dict(
+        [(str(name), float(v)) for name, v in found if v.ndim == 0 and v.dtype.kind in "fiub"][
+            :most
+        ]
+    )
 
 
 def _axis(ds: xr.Dataset) -> str:
@@ -123,7 +137,11 @@ def _stages(ds: xr.Dataset) -> tuple[str, ...]:
 
 
 def _has_stages(ds: xr.Dataset) -> bool:
-    return "stage" in ds.coords and ds["stage"].dims == ("time",) and "flag_meanings" in ds["stage"].attrs
+    return (
+        "stage" in ds.coords
+        and ds["stage"].dims == ("time",)
+        and "flag_meanings" in ds["stage"].attrs
+    )
 
 
 def _quantities(ds: xr.Dataset) -> list[str]:
@@ -150,7 +168,13 @@ def _draw(ds: xr.Dataset, name: str, dim: str, axes: Axes) -> bool:
         points = points[x[points] > 0]
     colours = PALETTE[:1] if len(chosen) == 1 else _shades(len(chosen))
     for colour, curve in zip(colours, curves[chosen], strict=True):
-        axes.plot(x[points], curve[points], color=colour, marker="o" if points.size <= 40 else None, ms=2.2)
+        axes.plot(
+            x[points],
+            curve[points],
+            color=colour,
+            marker="o" if points.size <= 40 else None,
+            ms=2.2,
+        )
     _scale(axes, curves[np.ix_(chosen, points)], log)
     if words is not None:
         few = np.unique(np.linspace(0, x.size - 1, min(x.size, 5)).round().astype(int))

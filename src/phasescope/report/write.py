@@ -38,7 +38,11 @@ class Report:
 
 
 def write_report(
-    studies: Sequence[Study], context: Context, out: Path, full: bool = False, formats: Sequence[str] = ("png",)
+    studies: Sequence[Study],
+    context: Context,
+    out: Path,
+    full: bool = False,
+    formats: Sequence[str] = ("png",),
 ) -> Report:
     """Check the studies, draw their figures, and write `index.html`, `ledger.json`, `ledger.md` and
     `figures/`.
@@ -66,11 +70,17 @@ def write_report(
         figures=out / "figures",
         drawn=tuple(path for drawing in drawings for path in drawing.files),
         ledger=ledger,
-        problems=tuple(f"{visible(drawing.study)}: {drawing.problem}" for drawing in drawings if drawing.problem),
+        problems=tuple(
+            f"{visible(drawing.study)}: {drawing.problem}"
+            for drawing in drawings
+            if drawing.problem
+        ),
     )
 
 
-def _section(study: Study, context: Context, out: Path, full: bool, formats: Sequence[str]) -> Section:
+def _section(
+    study: Study, context: Context, out: Path, full: bool, formats: Sequence[str]
+) -> Section:
     """One study. Verdicts, plots and figures are made of the same evidence, which is obtained once."""
     from ..verbs.check import chosen_claims, judge_all
     from ..verbs.evidence import Evidence
@@ -94,7 +104,9 @@ def _exhibit(request: Request, evidence: Evidence, seen: dict[Request, Exhibit])
     """What a row was judged on, plotted once for all rows that share it."""
     asked = evidence.at_size(request)
     if asked not in seen:
-        seen[asked] = _exhibited(asked, evidence, safe_name("plot", evidence.study.name, str(len(seen))))
+        seen[asked] = _exhibited(
+            asked, evidence, safe_name("plot", evidence.study.name, str(len(seen)))
+        )
     return seen[asked]
 
 
@@ -103,12 +115,16 @@ def _exhibited(request: Plain, evidence: Evidence, anchor: str) -> Exhibit:
     try:
         found = evidence.get(request)[0]
     except Exception as problem:
-        return Exhibit(anchor, label, note=f"could not be obtained: {type(problem).__name__}: {problem}")
+        return Exhibit(
+            anchor, label, note=f"could not be obtained: {type(problem).__name__}: {problem}"
+        )
     notes = [f"{name} = {value:.6g}" for name, value in scalars(found).items()]
     try:
         picture = plot(found)
     except Exception as problem:
-        return Exhibit(anchor, label, note=f"could not be plotted: {type(problem).__name__}: {problem}")
+        return Exhibit(
+            anchor, label, note=f"could not be plotted: {type(problem).__name__}: {problem}"
+        )
     if picture is not None and len(picture.stages) > 1:
         notes.append(f"shaded: {', then '.join(picture.stages)}")
     return Exhibit(anchor, label, picture, "; ".join(notes))
@@ -119,7 +135,12 @@ def describe(request: Plain) -> str:
     if isinstance(request, Recorded):
         return f"recorded {describe(request.request)}"
     if isinstance(request, Tables):
-        return ", ".join([f"table {request.function.__name__}", *(f"{k} = {_short(v)}" for k, v in request.arguments)])
+        return ", ".join(
+            [
+                f"table {request.function.__name__}",
+                *(f"{k} = {_short(v)}" for k, v in request.arguments),
+            ]
+        )
     words = [f"preset {request.preset}"] if request.preset else []
     words += [f"{k} = {_short(v)}" for k, v in request.changes]
     if isinstance(request, Runs):

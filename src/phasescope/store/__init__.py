@@ -9,4 +9,13 @@ from .drafts import Draft, Resumed
 from .entries import Entry, Identity, Problem, RepairReport, Unfinished
 from .store import Store
 
-__all__ = ["Draft", "Entry", "Identity", "Problem", "RepairReport", "Resumed", "Store", "Unfinished"]
+__all__ = [
+    "Draft",
+    "Entry",
+    "Identity",
+    "Problem",
+    "RepairReport",
+    "Resumed",
+    "Store",
+    "Unfinished",
+]

@@ -19,7 +19,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
-from ..files import make_folders, os_errors_as_store_errors, sync_folder, to_json, write_atomically, write_new
+from ..files import (
+    make_folders,
+    os_errors_as_store_errors,
+    sync_folder,
+    to_json,
+    write_atomically,
+    write_new,
+)
 from .entries import STATUSES, entry_from_json
 from .storage import (
     FORMAT,
@@ -45,7 +52,9 @@ if TYPE_CHECKING:
 
 RECORDS = "records.zarr.zip"
 _CHECKPOINT = re.compile(r"([0-9]{6})\.json")
-_CHECKPOINT_FILE = re.compile(r"\.?([0-9]{6})\.(json|state\.safetensors|records\.safetensors)(\.part)?")
+_CHECKPOINT_FILE = re.compile(
+    r"\.?([0-9]{6})\.(json|state\.safetensors|records\.safetensors)(\.part)?"
+)
 _STATES_KEPT = 2
 
 
@@ -80,7 +89,11 @@ class Draft:
     """
 
     def __init__(
-        self, root: Path, identity: Identity, find: Callable[[Identity], Entry | None], limit: int = 2**31
+        self,
+        root: Path,
+        identity: Identity,
+        find: Callable[[Identity], Entry | None],
+        limit: int = 2**31,
     ) -> None:
         """`limit` is the most bytes that the records may take in memory."""
         self.identity = identity
@@ -101,7 +114,12 @@ class Draft:
         """Where the checkpoints are; it is looked at for links whenever it is used."""
         return draft_folder(self._root, self.identity)
 
-    def save(self, position: Mapping[str, Any], leaves: Sequence[np.ndarray], parts: Mapping[str, np.ndarray]) -> None:
+    def save(
+        self,
+        position: Mapping[str, Any],
+        leaves: Sequence[np.ndarray],
+        parts: Mapping[str, np.ndarray],
+    ) -> None:
         """One checkpoint: the state, and the records since the one before.
 
         `position` holds numbers, words, lists.
@@ -110,7 +128,9 @@ class Draft:
             self.abandon()
         number = (self._number or 0) + 1
         files = {
-            f"{number:06d}.state.safetensors": pack_tensors({f"{i:06d}": leaf for i, leaf in enumerate(leaves)}),
+            f"{number:06d}.state.safetensors": pack_tensors(
+                {f"{i:06d}": leaf for i, leaf in enumerate(leaves)}
+            ),
             f"{number:06d}.records.safetensors": pack_tensors(parts),
         }
         document = {
@@ -147,7 +167,9 @@ class Draft:
         for number in newest:
             link = chain[number - 1]
             with contextlib.suppress(Damaged, KeyError, TypeError):
-                leaves = list(self._tensors(link.document, f"{number:06d}.state.safetensors").values())
+                leaves = list(
+                    self._tensors(link.document, f"{number:06d}.state.safetensors").values()
+                )
                 records = [earlier.records for earlier in chain[:number]]
                 found = Resumed(link.document["position"], leaves, records)
                 self._number = number
@@ -205,7 +227,9 @@ class Draft:
             "content": content(dataset),
         }
         sealed = seal(document)
-        entry_from_json(run_folder(self._root, self.identity), document)  # what would not be read is not written
+        entry_from_json(
+            run_folder(self._root, self.identity), document
+        )  # what would not be read is not written
         self._publish(files | {"run.json": sealed})
         entry = self._find(self.identity)
         assert entry is not None, f"{self.identity.digest} was written and is not there"
@@ -268,7 +292,9 @@ def last_position(folder: Path, root: Path) -> tuple[Any, dict[str, Any] | None]
     far as they can be read.
     """
     names = os.listdir(folder)
-    numbers = sorted((int(m[1]) for name in names if (m := _CHECKPOINT.fullmatch(name))), reverse=True)
+    numbers = sorted(
+        (int(m[1]) for name in names if (m := _CHECKPOINT.fullmatch(name))), reverse=True
+    )
     identity = None
     position = None
     for number in numbers:

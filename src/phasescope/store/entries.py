@@ -46,7 +46,9 @@ class Identity:
     def __post_init__(self) -> None:
         for kind, name in (("study", self.study), ("arm", self.arm)):
             if not isinstance(name, str) or not NAME.fullmatch(name):
-                raise StoreError(f'{kind} "{name}" cannot be a folder of the store: use letters, digits, "_" and "-".')
+                raise StoreError(
+                    f'{kind} "{name}" cannot be a folder of the store: use letters, digits, "_" and "-".'
+                )
         if not isinstance(self.spec, Mapping) or not isinstance(self.source, str):
             raise StoreError(
                 f"the spec of a run is a mapping and its source a word, got {self.spec!r}, {self.source!r}."
@@ -67,7 +69,9 @@ class Identity:
             identity = cls(**{f.name: document[f.name] for f in dataclasses.fields(cls)})
             _ = identity.digest
         except _STRANGE as error:
-            raise StoreError(f"this is not the identity of a run: {type(error).__name__} {error}.") from None
+            raise StoreError(
+                f"this is not the identity of a run: {type(error).__name__} {error}."
+            ) from None
         return identity
 
     @functools.cached_property
@@ -170,7 +174,14 @@ def entry_from_json(folder: Path, document: Mapping[str, Any]) -> Entry:
         raise StoreError("its manifest is not a mapping, or has seconds that are no number.")
     if type(content) is not dict or not all(map(_is_array, content.values())):
         raise StoreError("its content is not a table of arrays.")
-    return Entry(identity=identity, folder=folder, status=status, manifest=manifest, created=created, content=content)
+    return Entry(
+        identity=identity,
+        folder=folder,
+        status=status,
+        manifest=manifest,
+        created=created,
+        content=content,
+    )
 
 
 def _is_finite(value: Any) -> bool:
@@ -178,7 +189,11 @@ def _is_finite(value: Any) -> bool:
 
 
 def _is_array(value: Any) -> bool:
-    return type(value) is dict and type(value.get("sha256")) is str and type(value.get("coord")) is bool
+    return (
+        type(value) is dict
+        and type(value.get("sha256")) is str
+        and type(value.get("coord")) is bool
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -243,7 +258,9 @@ def _number(what: str, value: Any) -> int | float:
     found = value.item() if hasattr(value, "item") else value
     if found in ("inf", "-inf"):
         found = float(found)
-    if type(found) not in (int, float) or found != found:  # not isnan, for which an integer may be too large
+    if (
+        type(found) not in (int, float) or found != found
+    ):  # not isnan, for which an integer may be too large
         raise StoreError(f"{what} holds numbers, got {value!r}.")
     return found
 
@@ -251,7 +268,9 @@ def _number(what: str, value: Any) -> int | float:
 def _lanes(lanes: Any) -> dict[str, tuple[int | float, ...]]:
     if not isinstance(lanes, Mapping):
         raise StoreError(f"lanes is a mapping from fields to their values, got {lanes!r}.")
-    return {str(field): _numbers(f"the lane field {field}", values) for field, values in lanes.items()}
+    return {
+        str(field): _numbers(f"the lane field {field}", values) for field, values in lanes.items()
+    }
 
 
 def _canonical(value: Any) -> Any:

@@ -31,7 +31,11 @@ _NUMBERS = {
     "bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8,
     "float16": 2, "float32": 4, "float64": 8, "complex64": 8, "complex128": 16,
 }  # fmt: skip
-_RESERVED = {"_FillValue", "dtype", "coordinates"}  # xarray gives these attributes a meaning of its own
+_RESERVED = {
+    "_FillValue",
+    "dtype",
+    "coordinates",
+}  # xarray gives these attributes a meaning of its own
 _NAME = re.compile(r"(?!__)[^\W\d][\w\-.]*")
 _CHUNK = 2**24
 _Readable = io.BytesIO | io.BufferedReader
@@ -102,7 +106,9 @@ def pack(ds: xr.Dataset) -> bytes:
             for number, key in enumerate(_chunk_keys(str(name), array.shape, chunk)):
                 piece = array[number * chunk[0] : (number + 1) * chunk[0]] if chunk else array
                 if piece.shape != tuple(chunk):  # the last one is filled up, as zarr has it
-                    piece = np.concatenate([piece, np.zeros((chunk[0] - len(piece), *chunk[1:]), array.dtype)])
+                    piece = np.concatenate(
+                        [piece, np.zeros((chunk[0] - len(piece), *chunk[1:]), array.dtype)]
+                    )
                 put(key, compress(_bytes_of(piece)))
     if described > _LARGEST_METADATA or _table_size(file) > _LARGEST_TABLE:
         raise StoreError(
@@ -127,19 +133,29 @@ def unpack(path: Path, file: _Readable, limit: int) -> xr.Dataset:
             attrs = group["attributes"]
             described = {name: _described(name, text) for name, text in texts.items()}
             total = sum(
-                _held(n, m["dimension_names"], m["shape"], _NUMBERS[m["data_type"]]) for n, m in described.items()
+                _held(n, m["dimension_names"], m["shape"], _NUMBERS[m["data_type"]])
+                for n, m in described.items()
             )
             if total <= limit:
-                variables = {name: _variable(name, meta, archive, members) for name, meta in described.items()}
+                variables = {
+                    name: _variable(name, meta, archive, members)
+                    for name, meta in described.items()
+                }
                 if members or group != _group(attrs):
                     raise ValueError(f"what is {sorted(members)[:3]}?")
                 beside = str(attrs.pop("coordinates", "")).split()
                 coords = {n: v for n, v in variables.items() if n in beside or v[0] == (n,)}
-                return xr.Dataset({n: v for n, v in variables.items() if n not in coords}, coords, attrs)
+                return xr.Dataset(
+                    {n: v for n, v in variables.items() if n not in coords}, coords, attrs
+                )
     except Exception as error:  # whatever a stranger's bytes provoke is one thing to the caller
-        raise Damaged(f"{path} is damaged: it is not the records that were written ({error}). {REPAIR}") from error
+        raise Damaged(
+            f"{path} is damaged: it is not the records that were written ({error}). {REPAIR}"
+        ) from error
     held, allowed = total / 2**30, limit / 2**30
-    raise StoreError(f"{path} holds {held:.3g} GiB of numbers; {allowed:.3g} GiB are allowed. Give a larger limit.")
+    raise StoreError(
+        f"{path} holds {held:.3g} GiB of numbers; {allowed:.3g} GiB are allowed. Give a larger limit."
+    )
 
 
 def _held(name: Any, dims: Any, shape: Any, itemsize: int) -> int:
@@ -196,7 +212,11 @@ def _variable(
             whole = np.empty(size, np.uint8)
             _decompress(name, frame, whole)
             rows[:] = whole[: rows.size]
-    return tuple(meta["dimension_names"]), array.astype(dtype.newbyteorder("="), copy=False), meta["attributes"]
+    return (
+        tuple(meta["dimension_names"]),
+        array.astype(dtype.newbyteorder("="), copy=False),
+        meta["attributes"],
+    )
 
 
 def _decompress(name: str, frame: bytes, out: np.ndarray) -> None:
@@ -251,7 +271,9 @@ def _group(attrs: dict[str, Any]) -> dict[str, Any]:
     return {"attributes": attrs, "zarr_format": 3, "node_type": "group"}
 
 
-def _array(kind: str, shape: list[int], chunk: list[int], dims: list[str], attrs: dict[Any, Any]) -> dict[str, Any]:
+def _array(
+    kind: str, shape: list[int], chunk: list[int], dims: list[str], attrs: dict[Any, Any]
+) -> dict[str, Any]:
     zero: Any = {"b": False, "c": [0.0, 0.0], "f": 0.0}.get(kind[0], 0)
     return {
         "shape": shape,
@@ -275,7 +297,9 @@ def _json(document: dict[str, Any]) -> bytes:
     try:
         return json.dumps(document, default=lambda value: value.tolist()).encode()
     except (TypeError, ValueError, AttributeError) as error:
-        raise StoreError(f"cannot store attributes: {error}. They hold numbers, words and lists.") from None
+        raise StoreError(
+            f"cannot store attributes: {error}. They hold numbers, words and lists."
+        ) from None
 
 
 def _check_names(ds: xr.Dataset) -> None:
@@ -290,9 +314,14 @@ def _check_names(ds: xr.Dataset) -> None:
                 f'cannot store "{name}": it has dtype {variable.dtype}, and the store keeps numbers only. '
                 "Store words as integers with flag_values and flag_meanings."
             )
-    for name, attrs in (("the dataset", ds.attrs), *((n, v.attrs) for n, v in ds.variables.items())):
+    for name, attrs in (
+        ("the dataset", ds.attrs),
+        *((n, v.attrs) for n, v in ds.variables.items()),
+    ):
         if taken := _RESERVED & attrs.keys():
-            raise StoreError(f'cannot store "{name}": the attribute {min(taken)} has a meaning of its own. Rename it.')
+            raise StoreError(
+                f'cannot store "{name}": the attribute {min(taken)} has a meaning of its own. Rename it.'
+            )
 
 
 def _archive(file: _Readable) -> zipfile.ZipFile:
@@ -329,14 +358,19 @@ def _members(archive: zipfile.ZipFile, file: _Readable) -> dict[str, zipfile.Zip
     """What is in the zip, by name; none of it takes more bytes than it has in the file."""
     length = file.seek(0, io.SEEK_END)
     entries = archive.infolist()
-    if any(e.compress_type != zipfile.ZIP_STORED for e in entries) or sum(e.file_size for e in entries) > length:
+    if (
+        any(e.compress_type != zipfile.ZIP_STORED for e in entries)
+        or sum(e.file_size for e in entries) > length
+    ):
         raise ValueError("members that unpack to more than they are")
     if len({e.filename for e in entries}) != len(entries):
         raise ValueError("two members of one name")
     return {e.filename: e for e in entries}
 
 
-def _metadata(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]) -> tuple[bytes, dict[str, bytes]]:
+def _metadata(
+    archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]
+) -> tuple[bytes, dict[str, bytes]]:
     """The JSON of the group, and that of every variable by its name.
 
     They are taken out of `members`.

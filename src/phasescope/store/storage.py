@@ -65,7 +65,9 @@ def is_link(path: Path | str) -> bool:
         found = os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
         return False
-    junction = getattr(found, "st_reparse_tag", 0) == getattr(stat, "IO_REPARSE_TAG_MOUNT_POINT", -1)
+    junction = getattr(found, "st_reparse_tag", 0) == getattr(
+        stat, "IO_REPARSE_TAG_MOUNT_POINT", -1
+    )
     return stat.S_ISLNK(found.st_mode) or junction
 
 
@@ -100,7 +102,9 @@ def read(path: Path, root: Path, size: int | None = None, limit: int | None = No
 
 
 @contextlib.contextmanager
-def open_plain(path: Path, root: Path, size: int | None = None, limit: int | None = None) -> Iterator[BufferedReader]:
+def open_plain(
+    path: Path, root: Path, size: int | None = None, limit: int | None = None
+) -> Iterator[BufferedReader]:
     """A plain file inside `root`, open; it has exactly `size` bytes if given, and at most `limit`.
 
     No link is followed.
@@ -108,14 +112,21 @@ def open_plain(path: Path, root: Path, size: int | None = None, limit: int | Non
     if not path.is_relative_to(root):
         raise StoreError(f"{path} is not in the store {root}. Ask the store that it belongs to.")
     inside(root, *path.relative_to(root).parts)
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    flags = (
+        os.O_RDONLY
+        | getattr(os, "O_NONBLOCK", 0)
+        | getattr(os, "O_NOFOLLOW", 0)
+        | getattr(os, "O_BINARY", 0)
+    )
     try:
         with open(os.open(path, flags), "rb") as file:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
                 raise Damaged(f"{path} is not a plain file. Remove it. {REPAIR}")
             if size is not None and found.st_size != size:
-                raise Damaged(f"{path} is damaged: {size} bytes were written, {found.st_size} are there. {REPAIR}")
+                raise Damaged(
+                    f"{path} is damaged: {size} bytes were written, {found.st_size} are there. {REPAIR}"
+                )
             if limit is not None and found.st_size > limit:
                 raise TooLarge(
                     f"{path} has {found.st_size} bytes; at most {limit} are read. Remove it if it is not yours."
@@ -135,7 +146,9 @@ def sha256(data: bytes | memoryview) -> str:
 
 def check_hash(path: Path, data: bytes, expected: object) -> bytes:
     if sha256(data) != expected:
-        raise Damaged(f"{path} is damaged: its SHA-256 is not the one written down for it. {REPAIR}")
+        raise Damaged(
+            f"{path} is damaged: its SHA-256 is not the one written down for it. {REPAIR}"
+        )
     return data
 
 
@@ -145,7 +158,9 @@ def check_file_hash(path: Path, file: BufferedReader, expected: object) -> None:
     """
     found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != expected:
-        raise Damaged(f"{path} is damaged: its SHA-256 is not the one written down for it. {REPAIR}")
+        raise Damaged(
+            f"{path} is damaged: its SHA-256 is not the one written down for it. {REPAIR}"
+        )
     file.seek(0)
 
 
@@ -162,7 +177,9 @@ def remove_tree(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def file_lock(path: Path, on_wait: Callable[[], None] | None = None, wait: bool = True) -> Iterator[bool]:
+def file_lock(
+    path: Path, on_wait: Callable[[], None] | None = None, wait: bool = True
+) -> Iterator[bool]:
     """Exclusive use of the lock file `path`; the system releases it when its process dies.
 
     Yields whether it is held.
@@ -210,15 +227,21 @@ def unseal(path: Path, data: bytes) -> dict[str, Any]:
     """
     body = memoryview(data)[len(_seal_of(b"")) :]
     if data[: len(_seal_of(b""))] != _seal_of(body):
-        raise Damaged(f"{path} is damaged: it is not the JSON that was written, its SHA-256 is another. {REPAIR}")
+        raise Damaged(
+            f"{path} is damaged: it is not the JSON that was written, its SHA-256 is another. {REPAIR}"
+        )
     if _containers(data) > MOST_CONTAINERS:
-        raise TooLarge(f"{path} has more than {MOST_CONTAINERS} lists and mappings. Remove it if it is not yours.")
+        raise TooLarge(
+            f"{path} has more than {MOST_CONTAINERS} lists and mappings. Remove it if it is not yours."
+        )
     try:
         document = json.loads(data)
         if not isinstance(document, dict):
             raise ValueError("not a JSON object")
     except (ValueError, RecursionError) as error:
-        raise Damaged(f"{path} is damaged: it is not the JSON that was written ({error}). {REPAIR}") from None
+        raise Damaged(
+            f"{path} is damaged: it is not the JSON that was written ({error}). {REPAIR}"
+        ) from None
     if isinstance(document.get("format"), int) and document["format"] > FORMAT:
         raise NewerFormat(
             f"{path} has format {document['format']}; this version of phasescope reads up to {FORMAT}. Upgrade "
@@ -248,7 +271,9 @@ def pack_tensors(tensors: Mapping[str, np.ndarray]) -> bytes:
             name += _COMPLEX
             array = np.stack([np.real(array), np.imag(array)], -1)
         if array.dtype.name not in _TENSORS.values():
-            raise StoreError(f'cannot store "{name}": it has dtype {array.dtype}, and the store keeps numbers only.')
+            raise StoreError(
+                f'cannot store "{name}": it has dtype {array.dtype}, and the store keeps numbers only.'
+            )
         plain_arrays[name] = array.astype(array.dtype.newbyteorder("="), copy=False)
     return save(plain_arrays)
 
@@ -263,11 +288,17 @@ def unpack_tensors(path: Path, data: bytes) -> dict[str, np.ndarray]:
         for name, tensor in deserialize(data):
             if tensor["dtype"] == "BF16":
                 import ml_dtypes  # noqa: F401  teaches numpy the name bfloat16
-            array = np.frombuffer(tensor["data"], np.dtype(_TENSORS[tensor["dtype"]])).reshape(tensor["shape"]).copy()
+            array = (
+                np.frombuffer(tensor["data"], np.dtype(_TENSORS[tensor["dtype"]]))
+                .reshape(tensor["shape"])
+                .copy()
+            )
             if name.endswith(_COMPLEX):
                 name = name.removesuffix(_COMPLEX)
                 array = array.view(np.result_type(array, np.complex64))[..., 0]
             arrays[name] = array
     except (SafetensorError, KeyError, IndexError, ValueError) as error:
-        raise Damaged(f"{path} is damaged: it is not the tensors that were written ({error}). {REPAIR}") from None
+        raise Damaged(
+            f"{path} is damaged: it is not the tensors that were written ({error}). {REPAIR}"
+        ) from None
     return dict(sorted(arrays.items()))

@@ -21,7 +21,17 @@ from typing import TYPE_CHECKING, Any
 from ..errors import StoreError
 from ..files import make_folders, os_errors_as_store_errors, write_atomically
 from .drafts import RECORDS, Draft, last_position, run_folder, snapshot_file
-from .entries import DIGEST, NAME, Entry, Identity, Problem, RepairReport, Unfinished, entry_from_json, run_id
+from .entries import (
+    DIGEST,
+    NAME,
+    Entry,
+    Identity,
+    Problem,
+    RepairReport,
+    Unfinished,
+    entry_from_json,
+    run_id,
+)
 from .storage import (
     FORMAT,
     LARGEST_INDEX,
@@ -48,7 +58,9 @@ if TYPE_CHECKING:
     import numpy as np
     import xarray as xr
 
-LIMIT = 2**31  # bytes of numbers in the records of one run, in memory, where nothing else is asked for
+LIMIT = (
+    2**31
+)  # bytes of numbers in the records of one run, in memory, where nothing else is asked for
 _LOCK = re.compile(r"([0-9a-f]{16})\.lock")
 _PART = re.compile(r"\.([0-9a-f]{16})\.part")
 _INDEX_PART = re.compile(r"\.index\.json\.[0-9]+\.part")
@@ -78,11 +90,15 @@ class Store:
                 return None
         entry, _ = self._described(folder)
         if entry.identity != identity:
-            raise StoreError(f"{folder} holds another run, whose digest begins alike. Use another store for this one.")
+            raise StoreError(
+                f"{folder} holds another run, whose digest begins alike. Use another store for this one."
+            )
         return entry
 
     @contextlib.contextmanager
-    def draft(self, identity: Identity, on_wait: Callable[[str], None] | None = None) -> Iterator[Draft]:
+    def draft(
+        self, identity: Identity, on_wait: Callable[[str], None] | None = None
+    ) -> Iterator[Draft]:
         """The run in the making, for this process alone; waits while another one holds it."""
         lock = self._lock(identity.study, identity.arm, identity.digest)
         name = f"{identity.study}/{identity.arm}/{identity.digest}"
@@ -117,7 +133,9 @@ class Store:
             except StoreError as error:
                 problems.append(Problem(run_id(folder), folder, str(error)))
         if afresh or new != old:
-            with contextlib.suppress(OSError):  # a store that can only be read is a store, and so is a very large one
+            with contextlib.suppress(
+                OSError
+            ):  # a store that can only be read is a store, and so is a very large one
                 sealed = seal({"format": FORMAT, "runs": new}, None, LARGEST_INDEX)
                 write_atomically(inside(self.root, "index.json"), sealed, f".{os.getpid()}")
         return sorted(entries, key=lambda e: (e.created, e.id)), problems
@@ -135,7 +153,9 @@ class Store:
                 if document is not None:
                     found = Identity.from_json(document)
                     identity = found if found.digest == folder.name else None
-            out.append(Unfinished(run_id(folder), folder, identity, position, self._is_held(folder)))
+            out.append(
+                Unfinished(run_id(folder), folder, identity, position, self._is_held(folder))
+            )
         return out
 
     def load(self, entry: Entry, verify: bool = True, limit: int | None = None) -> xr.Dataset:
@@ -150,7 +170,9 @@ class Store:
                 check_file_hash(path, file, listed["sha256"])
             ds = unpack(path, file, self.limit if limit is None else limit)
         if verify and content(ds) != document["content"]:
-            raise Damaged(f"{path} is damaged: it holds other numbers than were written down for it. {REPAIR}")
+            raise Damaged(
+                f"{path} is damaged: it holds other numbers than were written down for it. {REPAIR}"
+            )
         return ds
 
     def snapshot(self, entry: Entry, name: str, verify: bool = True) -> list[np.ndarray]:
@@ -159,7 +181,9 @@ class Store:
         file = snapshot_file(name)
         if file not in document["files"]:
             known = ", ".join(Path(n).stem for n in document["files"] if n != RECORDS) or "none"
-            raise StoreError(f'{run_id(entry.folder)} has no "{Path(file).stem}". Snapshots: {known}.')
+            raise StoreError(
+                f'{run_id(entry.folder)} has no "{Path(file).stem}". Snapshots: {known}.'
+            )
         path = entry.folder / file
         listed = document["files"][file]
         data = read(path, self.root, size=listed["size"])
@@ -198,7 +222,11 @@ class Store:
         self.survey(afresh=True)
         groups = [tuple(group.values()) for group in alike.values() if len(group) > 1]
         return RepairReport(
-            checked=len(folders) + len(links), damaged=damaged, newer=newer, cleared=cleared, alike=groups
+            checked=len(folders) + len(links),
+            damaged=damaged,
+            newer=newer,
+            cleared=cleared,
+            alike=groups,
         )
 
     def _described(self, folder: Path) -> tuple[Entry, dict[str, Any]]:
@@ -238,7 +266,9 @@ class Store:
             return [], []  # it is among the links of `_runs`
         return self._walk(self.root / ".drafts", NAME, NAME, DIGEST)
 
-    def _walk(self, top: Path, *names: re.Pattern[str], files: bool = False) -> tuple[list[Path], list[Path]]:
+    def _walk(
+        self, top: Path, *names: re.Pattern[str], files: bool = False
+    ) -> tuple[list[Path], list[Path]]:
         """The folders (or `files`) below `top` whose names fit, one pattern a level, and the links
         that fit.
 
@@ -248,7 +278,9 @@ class Store:
             found = [str(top)]
             links: list[str] = []
             for level, name in enumerate(names, 1):
-                entries = [e for folder in found for e in os.scandir(folder) if name.fullmatch(e.name)]
+                entries = [
+                    e for folder in found for e in os.scandir(folder) if name.fullmatch(e.name)
+                ]
                 found = []
                 for entry in entries:
                     if entry.is_symlink() or (os.name == "nt" and is_link(entry.path)):
@@ -259,7 +291,9 @@ class Store:
         except FileNotFoundError:  # removed while we looked: look again
             return self._walk(top, *names, files=files) if top.exists() else ([], [])
         except OSError as error:
-            raise StoreError(f"cannot read the store {top}: {error.strerror}. Choose another: --store DIR") from error
+            raise StoreError(
+                f"cannot read the store {top}: {error.strerror}. Choose another: --store DIR"
+            ) from error
 
     def _link_problem(self, link: Path) -> Problem:
         return Problem("/".join(link.relative_to(self.root).parts), link, link_message(link))
@@ -277,7 +311,10 @@ class Store:
             if known and known["stamp"] == stamp and stat.S_ISREG(found.st_mode):
                 return known, entry_from_json(folder, known["run"])
         entry, document = self._described(folder)
-        known = {"stamp": stamp, "run": {k: v for k, v in document.items() if k not in ("files", "seal")}}
+        known = {
+            "stamp": stamp,
+            "run": {k: v for k, v in document.items() if k not in ("files", "seal")},
+        }
         return known, entry
 
     def _index(self) -> dict[str, Any]:
@@ -314,7 +351,9 @@ class Store:
             with os_errors_as_store_errors(aside, "set the damaged run aside in"):
                 make_folders(aside)
                 stem = ".".join(folder.parts[-3:])
-                number = next(n for n in range(1, 10**6) if not os.path.lexists(aside / f"{stem}.{n}"))
+                number = next(
+                    n for n in range(1, 10**6) if not os.path.lexists(aside / f"{stem}.{n}")
+                )
                 os.rename(folder, aside / f"{stem}.{number}")
         except StoreError as error:
             return Problem(name, folder, f"{message} It was left where it is: {error}")
@@ -342,7 +381,9 @@ class Store:
         for link in lock_links:
             remove_tree(link)
         half += [link for link in half_links if _PART.fullmatch(link.name)]
-        names = {(*p.parts[-3:-1], p.name[1:-5]) for p in half} | {(*p.parts[-3:-1], p.name[:-5]) for p in locks}
+        names = {(*p.parts[-3:-1], p.name[1:-5]) for p in half} | {
+            (*p.parts[-3:-1], p.name[:-5]) for p in locks
+        }
         for study, arm, digest in sorted(names):
             with contextlib.suppress(OSError):  # a store that can only be read has no writers
                 cleared += self._clear_run(study, arm, digest)
@@ -352,7 +393,9 @@ class Store:
         """What a dead writer of this run left, removed; nothing where a living one holds it."""
         lock = self._lock(study, arm, digest)
         target = inside(self.root, study, arm, digest)
-        leftovers = [inside(self.root, study, arm) / f".{digest}.part"]  # it may be a link, which goes itself
+        leftovers = [
+            inside(self.root, study, arm) / f".{digest}.part"
+        ]  # it may be a link, which goes itself
         if target.exists():
             leftovers.append(inside(self.root, ".drafts", study, arm, digest))
         leftovers = [path for path in leftovers if os.path.lexists(path)]
@@ -376,7 +419,9 @@ class Store:
 def _question_and_answer(document: Mapping[str, Any]) -> tuple[str, str]:
     """What a run was asked, and the hashes of its records ("" if it has none), each as one text."""
     question = {k: v for k, v in document["identity"].items() if k not in ("source", "width")}
-    records = {name: array["sha256"] for name, array in document["content"].items() if not array["coord"]}
+    records = {
+        name: array["sha256"] for name, array in document["content"].items() if not array["coord"]
+    }
     answer = json.dumps([question["study"], records], sort_keys=True) if records else ""
     return json.dumps(question, sort_keys=True), answer
 
@@ -388,5 +433,9 @@ def _check_files(files: Any) -> None:
     for name, listed in files.items():
         if name != RECORDS and name != snapshot_file(Path(name).stem):
             raise StoreError(f"it lists the file {name!r}.")
-        if type(listed) is not dict or type(listed.get("size")) is not int or type(listed.get("sha256")) is not str:
+        if (
+            type(listed) is not dict
+            or type(listed.get("size")) is not int
+            or type(listed.get("sha256")) is not str
+        ):
             raise StoreError(f"it lists {name} without a size and a hash.")

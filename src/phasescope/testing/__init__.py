@@ -26,7 +26,9 @@ def __getattr__(name: str) -> Any:
     try:
         import pytest  # noqa: F401
     except ImportError as error:
-        raise MissingExtra(f"`phasescope.testing.{name}` needs pytest: pip install pytest") from error
+        raise MissingExtra(
+            f"`phasescope.testing.{name}` needs pytest: pip install pytest"
+        ) from error
     from . import contracts
 
     return getattr(contracts, name)

@@ -40,7 +40,11 @@ def check_study(study: Study, *, evidence: bool = True) -> None:
     Arms run at the preset `tiny` if there is one. With `evidence=False` claims and figures are read but not carried
     out, which is quick.
     """
-    broken = [*_record(study), *(p for arm in study.arms for p in _arm(study, arm)), *_shared_axes(study)]
+    broken = [
+        *_record(study),
+        *(p for arm in study.arms for p in _arm(study, arm)),
+        *_shared_axes(study),
+    ]
     broken += [p for arm in study.arms for p in _declaration(study, arm)]
     broken += [p for claim in study.claims for p in _claim(claim)] + [
         p for figure in study.figures for p in _figure(figure)
@@ -153,7 +157,11 @@ def _requests(study: Study) -> Iterator[str]:
 def _nudged(spec: Spec, field: str) -> float:
     """A nearby value in range."""
     value = getattr(spec, field)
-    nearby = (value + 1, value - 1) if isinstance(value, int) else (value * 1.01, value * 0.99, value + 0.01)
+    nearby = (
+        (value + 1, value - 1)
+        if isinstance(value, int)
+        else (value * 1.01, value * 0.99, value + 0.01)
+    )
     for candidate in (*nearby, value):
         with contextlib.suppress(PhasescopeError):
             spec.replace(**{field: candidate})
@@ -165,7 +173,9 @@ def _shared_axes(study: Study) -> Iterator[str]:
     known: dict[str, tuple[tuple[str, ...], str]] = {}
     for arm in study.arms:
         with contextlib.suppress(Exception):  # reported with the arm itself
-            for name, dims in axes(observed(Job(arm, study.presets.get(TINY, study.spec)))[0]).items():
+            for name, dims in axes(
+                observed(Job(arm, study.presets.get(TINY, study.spec)))[0]
+            ).items():
                 first = known.setdefault(name, (dims, arm.__name__))
                 if first[0] != dims:
                     yield f'arms {first[1]} and {arm.__name__} disagree on the axes of "{name}": {first[0]} and {dims}'

@@ -94,12 +94,18 @@ class ClaimContract:
     @classmethod
     def claims_that_hold_nowhere(cls) -> list[Claim]:
         """Claims that no regime is expected to satisfy."""
-        return [claim for claim in cls.study.claims if all(r.expect is not HOLDS for r in claim.regimes)]
+        return [
+            claim for claim in cls.study.claims if all(r.expect is not HOLDS for r in claim.regimes)
+        ]
 
     @classmethod
     def rows_that_hold_on_a_run(cls) -> list[ClaimInRegime]:
         rows = chosen_claims(cls.study)
-        return [row for row in rows if row.regime.expect is HOLDS and isinstance(row.regime.evidence[-1], Runs)]
+        return [
+            row
+            for row in rows
+            if row.regime.expect is HOLDS and isinstance(row.regime.evidence[-1], Runs)
+        ]
 
     @classmethod
     def spoiled(cls) -> Iterator[Any]:
@@ -107,7 +113,9 @@ class ClaimContract:
         for claim in cls.study.claims:
             for regime in [r for r in claim.regimes if r.expect is HOLDS] or claim.regimes[:1]:
                 for change in cls.counter_examples.get(claim.id, ()):
-                    yield pytest.param(claim, regime, change, id=f"{claim.id}-{regime.name}-{change.__name__}")
+                    yield pytest.param(
+                        claim, regime, change, id=f"{claim.id}-{regime.name}-{change.__name__}"
+                    )
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Arguments of tests.
@@ -118,7 +126,9 @@ class ClaimContract:
         if "change" in wanted:
             metafunc.parametrize(("claim", "regime", "change"), list(self.spoiled()))
         elif "claim_that_holds_nowhere" in wanted:
-            repaired = [claim for claim in self.claims_that_hold_nowhere() if claim.id in self.repaired]
+            repaired = [
+                claim for claim in self.claims_that_hold_nowhere() if claim.id in self.repaired
+            ]
             metafunc.parametrize("claim_that_holds_nowhere", repaired, ids=lambda claim: claim.id)
         elif "trained" in wanted:
             rows = [pytest.param(row, id=_name(row)) for row in self.rows_that_hold_on_a_run()]
@@ -130,19 +140,27 @@ class ClaimContract:
         known = {claim.id for claim in self.study.claims}
         given = set(self.counter_examples)
         without = [id for id, changes in self.counter_examples.items() if not changes]
-        assert given == known, f"claims without counter-examples, or counter-examples of no claim: {given ^ known}"
+        assert given == known, (
+            f"claims without counter-examples, or counter-examples of no claim: {given ^ known}"
+        )
         assert not without, f"claims without counter-examples: {without}"
 
     def test_every_claim_that_holds_nowhere_could_hold(self):
         nowhere = {claim.id for claim in self.claims_that_hold_nowhere()}
         given = set(self.repaired)
-        assert given == nowhere, f"`repaired` is for claims that hold nowhere, and for all of them: {given ^ nowhere}"
+        assert given == nowhere, (
+            f"`repaired` is for claims that hold nowhere, and for all of them: {given ^ nowhere}"
+        )
 
-    def test_the_evidence_of_these_tests_gives_the_established_outcome(self, claim, regime, gathered):
+    def test_the_evidence_of_these_tests_gives_the_established_outcome(
+        self, claim, regime, gathered
+    ):
         found = outcome(claim, gathered(regime))
         assert found is regime.expect, f"{found} where {regime.expect} is established"
 
-    def test_a_failing_claim_holds_on_evidence_that_satisfies_it(self, claim_that_holds_nowhere, gathered):
+    def test_a_failing_claim_holds_on_evidence_that_satisfies_it(
+        self, claim_that_holds_nowhere, gathered
+    ):
         claim = claim_that_holds_nowhere
         found = outcome(claim, self.repaired[claim.id](gathered(claim.regimes[0])))
         assert found is HOLDS, f"{found} on repaired evidence"
@@ -151,12 +169,22 @@ class ClaimContract:
         sound = gathered(regime)
         if regime.expect is not HOLDS:
             sound = self.repaired[claim.id](sound)
-        assert outcome_on_bad(claim, change(sound)) is not HOLDS, f"it holds on evidence with {change.__name__}"
+        assert outcome_on_bad(claim, change(sound)) is not HOLDS, (
+            f"it holds on evidence with {change.__name__}"
+        )
 
     def test_structureless_evidence_does_not_pass(self, claim, regime, gathered):
         """Noise, constants and lost numbers; a claim that nothing changes holds on both constants, and only there."""
-        held = [name for name, evidence in structureless(gathered(regime)) if outcome(claim, evidence) is HOLDS]
-        may_hold = [constant_name(value) for value in CONSTANTS] if claim.id in self.about_no_change else []
+        held = [
+            name
+            for name, evidence in structureless(gathered(regime))
+            if outcome(claim, evidence) is HOLDS
+        ]
+        may_hold = (
+            [constant_name(value) for value in CONSTANTS]
+            if claim.id in self.about_no_change
+            else []
+        )
         assert held == may_hold, (
             f"it holds on {', '.join(held) or 'nothing'}; it may on {', '.join(may_hold) or 'nothing'}"
         )
@@ -166,7 +194,10 @@ class ClaimContract:
         short = cut_short(gathered(regime))
         try:
             found = outcome_on_bad(claim, short)
-        except (KeyError, IndexError):  # a record that the claim asks for is missing: the ledger calls it undecided
+        except (
+            KeyError,
+            IndexError,
+        ):  # a record that the claim asks for is missing: the ledger calls it undecided
             found = Outcome.UNDECIDED
         assert found is not HOLDS, "it holds on a run that broke off"
 
@@ -192,7 +223,9 @@ class VerdictContract:
 
     def test_verdict_is_the_expected_one(self, claim, regime, evidence):
         row = judge(claim, regime, evidence)
-        assert not row.surprising, f"{row.outcome} where {row.expected} is established: {row.measured}; {row.where}"
+        assert not row.surprising, (
+            f"{row.outcome} where {row.expected} is established: {row.measured}; {row.where}"
+        )
 
 
 class FigureContract:

@@ -105,7 +105,9 @@ def shrunk(spec: Spec, small: Spec, given: dict[str, Any]) -> Spec:
 
 def requests(study: Study) -> Iterator[Runs | Sweeps]:
     """All runs and sweeps that claims and figures may ask for, at both sizes, also where evidence is recorded."""
-    asked: list[Request] = [r for claim in study.claims for regime in claim.regimes for r in regime.evidence]
+    asked: list[Request] = [
+        r for claim in study.claims for regime in claim.regimes for r in regime.evidence
+    ]
     asked += [r for figure in study.figures for r in figure.evidence]
     while asked:
         request = asked.pop()
@@ -140,10 +142,14 @@ def recording(spec: Spec, seen: set[str], own: frozenset[str] = frozenset()) -> 
         return recording(spec_of(self).replace(**changes), seen, own.union(changes))
 
     def spec_of(self: Any) -> Spec:
-        return base(**{f.name: base.__getattribute__(self, f.name) for f in dataclasses.fields(base)})
+        return base(
+            **{f.name: base.__getattribute__(self, f.name) for f in dataclasses.fields(base)}
+        )
 
     methods = {"__getattribute__": read, "replace": replace, "__module__": base.__module__}
-    noting: Any = types.new_class(base.__name__, (base,), exec_body=lambda space: space.update(methods))
+    noting: Any = types.new_class(
+        base.__name__, (base,), exec_body=lambda space: space.update(methods)
+    )
     made = object.__new__(noting)
     for f in dataclasses.fields(spec):
         object.__setattr__(made, f.name, getattr(spec, f.name))
@@ -159,21 +165,34 @@ def _few_values(spec: Spec) -> dict[str, tuple[Any, ...]]:
             found[f.name] = f.metadata["choices"]
         elif bool in field_types(type(spec))[f.name]:
             found[f.name] = (False, True)
-        elif int in field_types(type(spec))[f.name] and low is not None and high is not None and high - low < FEW:
+        elif (
+            int in field_types(type(spec))[f.name]
+            and low is not None
+            and high is not None
+            and high - low < FEW
+        ):
             found[f.name] = tuple(range(int(low), int(high) + 1))
     return found
 
 
 def _ends(plan: Plan) -> list[float]:
     """The times at which the stages end."""
-    last = [float(stage.unit) * float(times[-1]) for stage in plan.stages if (times := stage.lay_out()).size]
+    last = [
+        float(stage.unit) * float(times[-1])
+        for stage in plan.stages
+        if (times := stage.lay_out()).size
+    ]
     return list(np.cumsum(last))
 
 
 def _trace_programs(arm: Arm, spec: Spec, plan: Plan, seen: set[str]) -> list[Observables]:
     """Trace all that is compiled for a run; returns the shapes of what is measured and inspected."""
     traced = spec.traced(continuous_fields(arm))
-    arrays = {f.name: x for f in dataclasses.fields(spec) if isinstance(x := getattr(traced, f.name), jax.Array)}
+    arrays = {
+        f.name: x
+        for f in dataclasses.fields(spec)
+        if isinstance(x := getattr(traced, f.name), jax.Array)
+    }
 
     def programs(arrays: dict[str, Any], key: Any) -> Any:
         inside = recording(traced.replace(**arrays), seen)
@@ -204,11 +223,16 @@ def _call_derive(
     times = labels(np.array([0.0, *ends]))
     stages = np.array([0, *range(len(ends))])
     draw = np.random.default_rng(0)
-    made_up = {name: draw.uniform(0.1, 1.0, (len(times), *x.shape)) for name, x in known(measured[0]).items()}
+    made_up = {
+        name: draw.uniform(0.1, 1.0, (len(times), *x.shape))
+        for name, x in known(measured[0]).items()
+    }
     names = [stage.name for stage in plan.stages]
     records = to_dataset(type(measured[0]), made_up, times, stages, names, plan.coords, ())
     numbers = {k: getattr(spec, k) for k in (*float_fields(spec), *continuous_fields(arm))}
-    records = records.assign_coords({k: v for k, v in numbers.items() if v is not None} | {"diverged_at": np.nan})
+    records = records.assign_coords(
+        {k: v for k, v in numbers.items() if v is not None} | {"diverged_at": np.nan}
+    )
     if not _derives(plan, records):
         return
     for name in numbers:

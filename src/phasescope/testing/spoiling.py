@@ -48,8 +48,13 @@ def lost(name: str) -> Change:
 
 def delayed(name: str) -> Change:
     """One record later than it was."""
-    late = lambda x: x.copy(data=np.roll(x.transpose("time", ...).values, 1, 0)).where(x.time > x.time[0], x)
-    return last(lambda ds: ds.assign({name: late(ds[name].transpose("time", ...))}), f"{name} one record late")
+    late = lambda x: x.copy(data=np.roll(x.transpose("time", ...).values, 1, 0)).where(
+        x.time > x.time[0], x
+    )
+    return last(
+        lambda ds: ds.assign({name: late(ds[name].transpose("time", ...))}),
+        f"{name} one record late",
+    )
 
 
 def backwards(name: str, along: str) -> Change:
@@ -63,7 +68,13 @@ def stretched(factor: float) -> Change:
 
 def _shuffle(ds: xr.Dataset) -> xr.Dataset:
     order = np.random.default_rng(0).permutation(ds.sizes["time"])
-    return ds.assign({k: v.copy(data=v.isel(time=order).values) for k, v in ds.data_vars.items() if "time" in v.dims})
+    return ds.assign(
+        {
+            k: v.copy(data=v.isel(time=order).values)
+            for k, v in ds.data_vars.items()
+            if "time" in v.dims
+        }
+    )
 
 
 def reordered(evidence: list[xr.Dataset]) -> list[xr.Dataset]:

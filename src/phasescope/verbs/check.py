@@ -77,7 +77,9 @@ def having(studies: Iterable[Study], claim: str | None) -> list[Study]:
     return found
 
 
-def chosen_claims(study: Study, claim: str | None = None, regime: str | None = None) -> list[ClaimInRegime]:
+def chosen_claims(
+    study: Study, claim: str | None = None, regime: str | None = None
+) -> list[ClaimInRegime]:
     """Claims of a study with their regimes, as asked for."""
     known = [name.value for name in RegimeName]
     if regime is not None and regime not in known:
@@ -124,10 +126,12 @@ def judge(claim: Claim, regime: Regime, evidence: Evidence) -> Row:
         vacuous=verdict.vacuous,
         value=verdict.value,
         runs=runs,
-        reduced=not evidence.full and any(isinstance(request, Sized) for request in regime.evidence),
+        reduced=not evidence.full
+        and any(isinstance(request, Sized) for request in regime.evidence),
         seconds=round(time.perf_counter() - began, 3),
         error=error,
-        recorded=not evidence.recompute and any(isinstance(request, Recorded) for request in regime.evidence),
+        recorded=not evidence.recompute
+        and any(isinstance(request, Recorded) for request in regime.evidence),
         outdated=any(evidence.is_outdated(request) for request in regime.evidence),
     )
 

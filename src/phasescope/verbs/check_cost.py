@@ -37,7 +37,9 @@ def check_cost(
 
 def _study_cost(evidence: Evidence, claim: str | None, regime: str | None) -> dict[str, Any]:
     study = evidence.study
-    asked = [request for one in chosen_claims(study, claim, regime) for request in one.regime.evidence]
+    asked = [
+        request for one in chosen_claims(study, claim, regime) for request in one.regime.evidence
+    ]
     wanted = {evidence.at_size(request): request for request in asked}
     again = [e for e in wanted.values() if evidence.recompute and isinstance(e, Recorded)]
     needed = 0
@@ -60,7 +62,9 @@ def _seconds_expected(study: Study, context: Context, runs: int) -> float | None
     """What these many runs may take, judged by the study's runs in the store."""
     if context.store is None:
         return None
-    past = [e.manifest.get("seconds", 0.0) for e in context.store.entries() if e.study == study.name]
+    past = [
+        e.manifest.get("seconds", 0.0) for e in context.store.entries() if e.study == study.name
+    ]
     return round(runs * sum(past) / len(past), 1) if past else None
 
 

@@ -55,7 +55,9 @@ class Checkpoints:
         unsaved = self.unsaved
         self.unsaved = Unsaved()
         if self.draft and unsaved.last is not None:
-            position = dataclasses.asdict(unsaved.last.position) | {"provenance": decisive(provenance())}
+            position = dataclasses.asdict(unsaved.last.position) | {
+                "provenance": decisive(provenance())
+            }
             self.draft.save(position, unsaved.last.leaves(), join(unsaved.records).to_arrays())
         self.saved.extend(unsaved.records)
         self.saved_at = time.monotonic()
@@ -74,7 +76,12 @@ class Executed:
 
 
 def execute_with_checkpoints(
-    study: Study, job: Job, context: Context, draft: Draft | None, resumed: Resumed | None, label: str
+    study: Study,
+    job: Job,
+    context: Context,
+    draft: Draft | None,
+    resumed: Resumed | None,
+    label: str,
 ) -> Executed:
     """Execute the job from its start, or from where it was resumed."""
     check_run(study.name, job)
@@ -104,7 +111,9 @@ def execute_with_checkpoints(
     return Executed(records, checkpoints)
 
 
-def _start(draft: Draft | None, resumed: Resumed | None) -> tuple[Position, list[np.ndarray]] | None:
+def _start(
+    draft: Draft | None, resumed: Resumed | None
+) -> tuple[Position, list[np.ndarray]] | None:
     """The position and the state from which a run goes on; None for its beginning."""
     if draft is None or resumed is None:
         return None

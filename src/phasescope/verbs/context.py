@@ -30,7 +30,9 @@ class Context:
     meter: Meter = no_meter
     save_every: float = 5.0
     stop: threading.Event = dataclasses.field(default_factory=threading.Event)
-    codes: dict[tuple[Arm, type[Spec]], Fingerprint | Unidentified] = dataclasses.field(default_factory=dict)
+    codes: dict[tuple[Arm, type[Spec]], Fingerprint | Unidentified] = dataclasses.field(
+        default_factory=dict
+    )
     warned: set[str] = dataclasses.field(default_factory=set)
 
     def code(self, arm: Arm, spec: type[Spec]) -> Fingerprint:
@@ -68,7 +70,9 @@ class Context:
             warnings.warn(message, stacklevel=3)
 
 
-def default_context(store: str | Path | bool | None = None, progress: bool | None = None) -> Context:
+def default_context(
+    store: str | Path | bool | None = None, progress: bool | None = None
+) -> Context:
     """The usual context: the default store unless another is named, a bar if somebody looks.
 
     `store=False` keeps nothing. `progress` shows the bar, or hides it, whoever looks.

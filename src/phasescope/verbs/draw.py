@@ -43,5 +43,10 @@ def draw(
     chosen = [find(s) for s in (studies or installed())]
     formats = (format,) if isinstance(format, str) else tuple(format)
     return draw_figures(
-        chosen, default_context(store, progress), Path(out), None if figure is None else [figure], formats, full
+        chosen,
+        default_context(store, progress),
+        Path(out),
+        None if figure is None else [figure],
+        formats,
+        full,
     )

@@ -25,7 +25,11 @@ if TYPE_CHECKING:
     from .evidence import Evidence
 
 # Without these, every file would carry the date on which it was drawn.
-METADATA: dict[str, dict[str, Any]] = {"png": {"Software": None}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
+METADATA: dict[str, dict[str, Any]] = {
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None},
+    "svg": {"Date": None},
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +65,9 @@ def draw_figures(
     return paths
 
 
-def draw_all(figures: Sequence[Figure], evidence: Evidence, out: Path, formats: Sequence[str]) -> Iterator[Drawing]:
+def draw_all(
+    figures: Sequence[Figure], evidence: Evidence, out: Path, formats: Sequence[str]
+) -> Iterator[Drawing]:
     """Each figure in turn; one whose evidence or drawing fails is named and does not stop the rest."""
     from ..engine.precision import exact_numbers
 
@@ -77,12 +83,17 @@ def draw_all(figures: Sequence[Figure], evidence: Evidence, out: Path, formats: 
                 found = [evidence.get(request)[0] for request in figure.evidence]
                 with exact_numbers():
                     canvas = figure.render(*found)
-                images = {format: _image(canvas, format) for format in dict.fromkeys(("png", *formats))}
+                images = {
+                    format: _image(canvas, format) for format in dict.fromkeys(("png", *formats))
+                }
             except Exception as problem:
                 why = f"figure {figure.id} could not be drawn: {type(problem).__name__}: {problem}"
                 yield Drawing(study, figure, problem=visible(why))
             else:
-                files = {format: out / f"{safe_name(study, figure.id)}.{format}" for format in dict.fromkeys(formats)}
+                files = {
+                    format: out / f"{safe_name(study, figure.id)}.{format}"
+                    for format in dict.fromkeys(formats)
+                }
                 for format, path in files.items():
                     with os_errors_as_store_errors(path, "write"):
                         write_atomically(path, images[format])
@@ -95,7 +106,10 @@ def _image(canvas: Canvas, format: str) -> bytes:
 
     buffer = io.BytesIO()
     same: Any = {"svg.hashsalt": "phasescope"}
-    with mpl.rc_context(STYLE | same), _hushed("fontTools"):  # it remarks on the age of matplotlib's own fonts
+    with (
+        mpl.rc_context(STYLE | same),
+        _hushed("fontTools"),
+    ):  # it remarks on the age of matplotlib's own fonts
         canvas.savefig(buffer, format=format, metadata=METADATA[format])
     return buffer.getvalue()
 
@@ -115,8 +129,12 @@ def _chosen(studies: list[Study], ids: Sequence[str] | None) -> list[tuple[Study
     """Figures by study. An id that no study knows is an error; one that some of them know is theirs."""
     if ids is None:
         return [(study, list(study.figures)) for study in studies]
-    known = {name for study in studies for figure in study.figures for name in (figure.id, figure.name)}
+    known = {
+        name for study in studies for figure in study.figures for name in (figure.id, figure.name)
+    }
     for id in ids:
         if id not in known:
             raise unknown_to_all("figure", id, known, [study.name for study in studies])
-    return [(study, [f for f in study.figures if f.id in ids or f.name in ids]) for study in studies]
+    return [
+        (study, [f for f in study.figures if f.id in ids or f.name in ids]) for study in studies
+    ]

@@ -42,7 +42,9 @@ def forget_programs() -> None:
 class Evidence:
     """Remembers what it found and what failed: neither is run again for another claim, plot or figure."""
 
-    def __init__(self, study: Study, context: Context, full: bool = False, recompute: bool = False) -> None:
+    def __init__(
+        self, study: Study, context: Context, full: bool = False, recompute: bool = False
+    ) -> None:
         self.study = study
         self.context = context
         self.full = full

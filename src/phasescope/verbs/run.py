@@ -135,7 +135,13 @@ def _run_unstored(
 
 
 def _run_stored(
-    study: Study, job: Job, context: Context, store: Store, identity: Identity, label: str, throw: bool
+    study: Study,
+    job: Job,
+    context: Context,
+    store: Store,
+    identity: Identity,
+    label: str,
+    throw: bool,
 ) -> Result:
     entry = store.find(identity)
     if entry is not None:
@@ -181,7 +187,9 @@ def _warn_if_made_elsewhere(entry: Entry, context: Context) -> None:
         )
 
 
-def _execute_into(study: Study, job: Job, context: Context, draft: Draft, label: str, throw: bool) -> Entry:
+def _execute_into(
+    study: Study, job: Job, context: Context, draft: Draft, label: str, throw: bool
+) -> Entry:
     """Execute a job into a draft and finish it."""
     began = time.time()
     resumed = draft.resume()
@@ -203,7 +211,9 @@ def _execute_into(study: Study, job: Job, context: Context, draft: Draft, label:
     return draft.finish(ds, manifest, snapshots_of(job, done.records))
 
 
-def _begun_elsewhere(study: Study, job: Job, context: Context, resumed: Resumed | None) -> dict[str, Any]:
+def _begun_elsewhere(
+    study: Study, job: Job, context: Context, resumed: Resumed | None
+) -> dict[str, Any]:
     """The provenance of the state that a run goes on from, if it is another than here; and it is said."""
     here = decisive(provenance())
     begun = resumed.position.get("provenance", here) if resumed else here

@@ -11,7 +11,12 @@ def stored_runs(store: Store) -> list[dict[str, Any]]:
     """Finished and unfinished runs as plain rows."""
     finished = [_finished(entry) for entry in store.entries()]
     unfinished = [
-        {"id": u.id, "status": "unfinished", "position": _position(u.position), "folder": str(u.folder)}
+        {
+            "id": u.id,
+            "status": "unfinished",
+            "position": _position(u.position),
+            "folder": str(u.folder),
+        }
         for u in store.unfinished()
     ]
     return finished + unfinished

@@ -109,7 +109,9 @@ def run_layout(layout: Layout, context: Context, executor: futures.Executor | No
 
     def work(task: Task) -> Result:
         job = task.job(layout.study, layout.arm)
-        return find_or_run(layout.study, job, context, task.width, f"{layout.name} block", throw=False)
+        return find_or_run(
+            layout.study, job, context, task.width, f"{layout.name} block", throw=False
+        )
 
     results = []
     with context.meter(f"{layout.name} sweep", len(layout.tasks)) as tick:
@@ -123,7 +125,10 @@ def run_layout(layout: Layout, context: Context, executor: futures.Executor | No
 
 
 def _map(
-    work: Callable[[Task], Result], tasks: Sequence[Task], context: Context, executor: futures.Executor | None
+    work: Callable[[Task], Result],
+    tasks: Sequence[Task],
+    context: Context,
+    executor: futures.Executor | None,
 ) -> Iterator[Result]:
     """The results in the order of the tasks; several are worked on at a time if there are cores for it."""
     if len(tasks) == 1 or (executor is None and cores() == 1):

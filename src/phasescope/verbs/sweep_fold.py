@@ -68,7 +68,9 @@ def _completed(ds: xr.Dataset, full: Mapping[Hashable, xr.DataArray]) -> xr.Data
     lacking = {}
     for name, model in full.items():
         if name not in ds:
-            coords = {d: ds[d] if d in ds.coords else model[d] for d in model.dims if d in model.coords}
+            coords = {
+                d: ds[d] if d in ds.coords else model[d] for d in model.dims if d in model.coords
+            }
             sizes = {d: ds.sizes.get(d, model.sizes[d]) for d in model.dims}
             empty = np.full(tuple(sizes.values()), np.nan)
             lacking[name] = xr.DataArray(empty, coords, list(sizes), attrs=model.attrs)
@@ -85,7 +87,9 @@ def _stages(parts: Sequence[xr.Dataset], along: str | xr.Variable) -> xr.DataArr
     if isinstance(along, str):  # every part has several entries along the axis already
         sizes = [ds.sizes[along] for ds in parts]
         stages = [_along(along, size, stage) for stage, size in zip(stages, sizes, strict=True)]
-    stage = xr.concat(stages, along, join="outer", fill_value=np.int32(-1), coords="minimal", compat="override")
+    stage = xr.concat(
+        stages, along, join="outer", fill_value=np.int32(-1), coords="minimal", compat="override"
+    )
     common = stage.max(along if isinstance(along, str) else str(along.dims[0]))
     agree = bool(((stage == common) | (stage < 0)).all())
     return common if agree else stage

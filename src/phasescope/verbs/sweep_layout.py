@@ -49,7 +49,9 @@ class Task:
     def job(self, study: Study, arm: Arm) -> Job:
         """The block, padded to its width by repeating the last lane."""
         changes = dict(self.changes)
-        job = requested_job(study, arm, preset=self.preset, seed=self.seed, at=self.at, changes=changes)
+        job = requested_job(
+            study, arm, preset=self.preset, seed=self.seed, at=self.at, changes=changes
+        )
         for name, values in self.columns:
             if name != "seed":
                 for value in _extremes(values):
@@ -141,7 +143,11 @@ def lay_out(
 
 
 def _check_axes(
-    study: Study, arm: Arm, preset: str | None, corner: Mapping[str, Any], axes: Mapping[str, tuple[Any, ...]]
+    study: Study,
+    arm: Arm,
+    preset: str | None,
+    corner: Mapping[str, Any],
+    axes: Mapping[str, tuple[Any, ...]],
 ) -> None:
     """Every axis has values that are in range and differ from each other."""
     floats = lane_fields(arm, study.spec)
@@ -150,9 +156,13 @@ def _check_axes(
         for value in values if name in whole else _extremes(values):
             study.specify(preset, **{**corner, name: value})
         if not values or len(set(values)) != len(values):
-            raise SpecError(f"{study.name}: the axis {name} needs values that differ from each other, got {values}.")
+            raise SpecError(
+                f"{study.name}: the axis {name} needs values that differ from each other, got {values}."
+            )
         if name in floats and None in values:
-            raise SpecError(f"{study.name}: an axis of {name} is made of numbers, got {values}: run none by itself.")
+            raise SpecError(
+                f"{study.name}: an axis of {name} is made of numbers, got {values}: run none by itself."
+            )
 
 
 def _lanes_and_tasks(
@@ -173,7 +183,9 @@ def _lanes_and_tasks(
     return inner, outer
 
 
-def _columns(names: Sequence[str], lanes: Sequence[tuple[float, ...]]) -> tuple[tuple[str, tuple[float, ...]], ...]:
+def _columns(
+    names: Sequence[str], lanes: Sequence[tuple[float, ...]]
+) -> tuple[tuple[str, tuple[float, ...]], ...]:
     """For each name its values, one a lane."""
     return tuple((name, tuple(lane[j] for lane in lanes)) for j, name in enumerate(names))
 

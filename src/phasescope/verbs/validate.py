@@ -59,7 +59,9 @@ def check_read(study: Study, arm: Arm, given: Iterable[str]) -> None:
 def seed_number(study: Study, seed: Any) -> int:
     """A seed, which is a whole number."""
     if not is_seed(seed):
-        raise SpecError(f"{study.name}: a seed is a whole number from 0 to {SEEDS - 1}, got seed={seed!r}.")
+        raise SpecError(
+            f"{study.name}: a seed is a whole number from 0 to {SEEDS - 1}, got seed={seed!r}."
+        )
     return int(seed)
 
 
@@ -87,7 +89,9 @@ def time_numbers(study: Study, at: Any) -> tuple[float, ...]:
             raise TypeError(at)
         times = tuple(float(t) for t in at)
     except (TypeError, ValueError, OverflowError):
-        raise SpecError(f"{study.name}: `at` is a list of times, such as at=[1, 10], got at={at!r}.") from None
+        raise SpecError(
+            f"{study.name}: `at` is a list of times, such as at=[1, 10], got at={at!r}."
+        ) from None
     if any(map(math.isnan, times)):
         raise SpecError(f"{study.name}: nan is not a time, got at={list(times)}.")
     return times

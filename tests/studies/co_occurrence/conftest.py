@@ -23,7 +23,16 @@ def exact():
 def repeated():
     """A small setting whose samples share words and repeat them, far from its start's symmetry."""
     return Spec(
-        samples=12, length=5, dim=9, width=7, neurons=4, sigma_0=0.7, sigma_1=0.6, output=0.8, words="shared", eta=0.05
+        samples=12,
+        length=5,
+        dim=9,
+        width=7,
+        neurons=4,
+        sigma_0=0.7,
+        sigma_1=0.6,
+        output=0.8,
+        words="shared",
+        eta=0.05,
     )
 
 
@@ -49,7 +58,13 @@ def scipy_flow():
         field = lambda s, x: np.asarray(rate(x)) * np.exp(s) / kappa
         times = np.log1p(np.asarray(taus))
         found = solve_ivp(
-            field, (0.0, times[-1]), np.asarray(flat), method="DOP853", t_eval=times, rtol=rtol, atol=atol
+            field,
+            (0.0, times[-1]),
+            np.asarray(flat),
+            method="DOP853",
+            t_eval=times,
+            rtol=rtol,
+            atol=atol,
         )
         assert found.success
         return [unravel(jnp.asarray(x)) for x in found.y.T]

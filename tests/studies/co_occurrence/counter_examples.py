@@ -21,7 +21,9 @@ from phasescope.testing.spoiling import (
 drifting = last(lambda ds: ds.assign(casimir=ds.casimir * (1 + 1e-6 * ds.s)), "casimir drifts")
 growing = last(lambda ds: ds.assign(beta=ds.beta * (1 + ds.s / 10)), "beta grows")
 more_random = last(lambda ds: ds.assign(F_random=ds.F_random * (1 + ds.s)), "F_random grows")
-other_word = last(lambda ds: ds.assign(rate=ds.rate.roll(word=2, roll_coords=False)), "another word's rate")
+other_word = last(
+    lambda ds: ds.assign(rate=ds.rate.roll(word=2, roll_coords=False)), "another word's rate"
+)
 
 
 def frozen_loss(factor: float):

@@ -28,8 +28,15 @@ def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
         return real(request)
     axes = dict(request.axes) if isinstance(request, Sweeps) else {}
     spec = study.specify(request.preset, **dict(request.changes))
-    parts = [_dressed(real(_reduced(request, attention)), request) for attention in axes.get("attention", (1.0,))]
-    ds = xr.concat(parts, xr.Variable("attention", list(axes["attention"]))) if "attention" in axes else parts[0]
+    parts = [
+        _dressed(real(_reduced(request, attention)), request)
+        for attention in axes.get("attention", (1.0,))
+    ]
+    ds = (
+        xr.concat(parts, xr.Variable("attention", list(axes["attention"])))
+        if "attention" in axes
+        else parts[0]
+    )
     if isinstance(request, Sweeps):
         ds = ds.expand_dims(seed=np.arange(request.seeds)).copy()
         if request in asked.theory_runs:
@@ -64,7 +71,9 @@ def _reduced(request: Runs | Sweeps, attention: float) -> Runs:
         changes["horizon"] = spec.eta * spec.steps
     for name in ("init", "words", "steps"):
         changes.pop(name, None)
-    return ps.runs(orthogonal, preset=request.preset, at=request.at, **changes | {"attention": attention})
+    return ps.runs(
+        orthogonal, preset=request.preset, at=request.at, **changes | {"attention": attention}
+    )
 
 
 def _dressed(ds: xr.Dataset, request: Runs | Sweeps) -> xr.Dataset:
@@ -87,7 +96,11 @@ def _made_up(ds: xr.Dataset, request: Runs | Sweeps) -> xr.Dataset:
     changes = dict(request.changes)
     if changes.get("zeta") == 1.0:
         ds = ds.assign(margin_min=ds.margin_min - 1.0)
-        return ds.assign(balance=0.5 + 0 * ds.balance) if changes.get("samples") == 12 and "init" not in changes else ds
+        return (
+            ds.assign(balance=0.5 + 0 * ds.balance)
+            if changes.get("samples") == 12 and "init" not in changes
+            else ds
+        )
     if request in asked.theory_runs:
         return ds.assign(margin_min=ds.margin_min - 0.1)
     if request == asked.figure_1_distinct:

@@ -53,7 +53,9 @@ def test_the_scores_of_the_figure_split_in_the_predicted_directions(drawn):
 
 
 def test_measured_growth_lies_on_the_closed_form_of_the_threshold(drawn):
-    markers = [line for line in drawn("sample_threshold").axes[1].lines if line.get_marker() in "os"]
+    markers = [
+        line for line in drawn("sample_threshold").axes[1].lines if line.get_marker() in "os"
+    ]
     for line, L in zip(markers, (5, 20), strict=True):
         expected = [-late_time(x * 3 * (L + 1), L).exponents[1] for x in line.get_xdata()]
         # Near the n where samples without targets cease to be support vectors the approach is slow: 5e-4 off at s = 80.
@@ -62,6 +64,8 @@ def test_measured_growth_lies_on_the_closed_form_of_the_threshold(drawn):
 
 def test_late_laws_show_the_limits_nine_and_seventeen(drawn):
     heights = {
-        round(float(line.get_ydata()[0]), 2) for line in drawn("late_laws").axes[0].lines if line.get_ls() == "--"
+        round(float(line.get_ydata()[0]), 2)
+        for line in drawn("late_laws").axes[0].lines
+        if line.get_ls() == "--"
     }
     assert heights == {9.19, 17.0}

@@ -30,14 +30,24 @@ def gap(one, other, names):
 def test_three_coordinates_of_the_flow_agree():
     flow, families, gram = (run(arm) for arm in ("weight_flow", "six_families", "gram"))
     shared = [name for name in gram.data_vars if name in families]
-    assert max(gap(families, gram, set(shared) - {"R", "R_g", "balance", "value_share"}).values()) < 1e-8
+    assert (
+        max(gap(families, gram, set(shared) - {"R", "R_g", "balance", "value_share"}).values())
+        < 1e-8
+    )
     assert max(gap(flow, gram, ("F", "G", "S", "A", "beta", "test_F", "p_dev")).values()) < 1e-8
     assert gap(flow, families, ("N_change",))["N_change"] < 1e-8
 
 
 def test_two_coordinates_of_descent_agree():
     weights, gram = run("weights", words="shared"), run("gram_descent", words="shared")
-    assert max(gap(weights, gram, ("F", "G", "S", "A", "Q", "K", "beta", "test_F", "loss_type")).values()) < 1e-12
+    assert (
+        max(
+            gap(
+                weights, gram, ("F", "G", "S", "A", "Q", "K", "beta", "test_F", "loss_type")
+            ).values()
+        )
+        < 1e-12
+    )
 
 
 def test_the_gram_flow_is_what_scipy_finds(scipy_flow):
@@ -45,7 +55,9 @@ def test_the_gram_flow_is_what_scipy_finds(scipy_flow):
     of_weights, of_words = jr.split(jr.fold_in(jr.key(0, impl="threefry2x32"), 0))
     state, batch = gram_matrices.random_start(spec, of_weights), training_set(spec, of_words)
     end = spec.kappa * spec.horizon
-    there = scipy_flow(lambda g: gram_matrices.velocity(g, batch, spec), state, spec.kappa, [end / 2, end])
+    there = scipy_flow(
+        lambda g: gram_matrices.velocity(g, batch, spec), state, spec.kappa, [end / 2, end]
+    )
     here = run("gram", at=(spec.horizon / 2, spec.horizon))
     for i, expected in enumerate(there):
         np.testing.assert_allclose(here.G.isel(time=i), expected.G[: spec.dim], atol=1e-8)
@@ -78,7 +90,9 @@ def test_frozen_attention_keeps_every_score():
 def test_widths_seeds_and_the_attention_are_lanes_that_equal_the_run_by_itself():
     # With the horizon given by the natural clock the record times do not depend on the width.
     numbers = {"clock": "natural", "at": (0.1, 1.0, 5.0)}
-    sweep = ps.sweep("co_occurrence", "gram", seeds=2, width=[10, 16], attention=[0.0, 1.0], **TINY, **numbers)
+    sweep = ps.sweep(
+        "co_occurrence", "gram", seeds=2, width=[10, 16], attention=[0.0, 1.0], **TINY, **numbers
+    )
     alone = run("gram", width=16, attention=1.0, seed=1, **numbers)
     chosen = sweep.sel(width=16, attention=1.0, seed=1)
     assert max(gap(chosen, alone, ("loss", "G", "S", "beta", "C_random")).values()) == 0
@@ -105,7 +119,9 @@ def test_many_lazy_samples_end_at_three_halves_and_seventeen():
         "sigma_0": 0.1 / (5e7) ** 0.5,
         "sigma_1": 1 / 8,
     }
-    end = ps.run("co_occurrence", "orthogonal", preset="orthogonal", at=LATE, **lazy, **QUIET).isel(time=-1)
+    end = ps.run("co_occurrence", "orthogonal", preset="orthogonal", at=LATE, **lazy, **QUIET).isel(
+        time=-1
+    )
     np.testing.assert_allclose(end.R, 1.50006, atol=1e-4)
     np.testing.assert_allclose(end.loss * 1e8, 17, rtol=1e-4)
 

@@ -47,7 +47,11 @@ def test_late_values_are_the_hard_margin_solution(n, L):
 @pytest.mark.parametrize("L", LENGTHS)
 def test_one_target_output_stops_growing_exactly_at_the_threshold(L):
     assert abs(late_time(threshold(L), L).exponents[1]) < 1e-12
-    assert late_time(threshold(L) + 1, L).exponents[1] > 0 > late_time(threshold(L) - 1, L).exponents[1]
+    assert (
+        late_time(threshold(L) + 1, L).exponents[1]
+        > 0
+        > late_time(threshold(L) - 1, L).exponents[1]
+    )
 
 
 @pytest.mark.parametrize("L", LENGTHS)
@@ -76,7 +80,9 @@ def test_scores_of_many_samples_are_the_stated_ones(L):
 def test_sixty_samples_have_the_masses_of_the_linear_system():
     limit = late_time(60, 5)
     assert np.allclose(
-        [limit.s1, limit.s2, limit.s4, limit.ratio, limit.loss], [3.4434, 2.3899, 0, 1.26866, 8.22327], atol=5e-5
+        [limit.s1, limit.s2, limit.s4, limit.ratio, limit.loss],
+        [3.4434, 2.3899, 0, 1.26866, 8.22327],
+        atol=5e-5,
     )
 
 
@@ -104,13 +110,17 @@ def test_the_lazy_network_follows_the_loss_of_its_samples(n, L):
 def test_landmarks_of_the_first_phase_for_many_samples():
     marks = first_phase(np.inf, 5)
     found = [marks[k] for k in ("half", "peak", "peak_output", "peak_loss", "end", "ratio", "loss")]
-    assert np.allclose(found, [3.564722, 3.564722, 0.208041, 0.80257, 12.979411, 1.4903, 0.44058], atol=3e-5)
+    assert np.allclose(
+        found, [3.564722, 3.564722, 0.208041, 0.80257, 12.979411, 1.4903, 0.44058], atol=3e-5
+    )
 
 
 def test_landmarks_of_the_first_phase_for_sixty_samples():
     marks = first_phase(60, 5)
     assert np.allclose(
-        [marks[k] for k in ("half", "peak_output", "end", "loss")], [3.8464, 0.1346, 6.9016, 0.4718], atol=5e-5
+        [marks[k] for k in ("half", "peak_output", "end", "loss")],
+        [3.8464, 0.1346, 6.9016, 0.4718],
+        atol=5e-5,
     )
 
 
@@ -119,11 +129,17 @@ def test_the_late_time_of_the_population_is_the_widest_margin_that_scipy_finds(l
     """Values of the targets, of the common word and of D irrelevant ones, each of them in every sample as often on average."""
     D = dim - 3
     margins = lambda w: np.array(
-        [2 * w[0] + w[1] + (length - 3) * w[2], -(w[0] + w[1] + (length - 2) * w[2]), -(w[1] + (length - 1) * w[2])]
+        [
+            2 * w[0] + w[1] + (length - 3) * w[2],
+            -(w[0] + w[1] + (length - 2) * w[2]),
+            -(w[1] + (length - 1) * w[2]),
+        ]
     )
     size = lambda w: 2 * w[0] ** 2 + w[1] ** 2 + D * w[2] ** 2
     wide = {"type": "ineq", "fun": lambda w: margins(w) - 1}
-    found = minimize(size, [2.0, -3.0, 0.0], constraints=[wide], options={"ftol": 1e-14, "maxiter": 1000})
+    found = minimize(
+        size, [2.0, -3.0, 0.0], constraints=[wide], options={"ftol": 1e-14, "maxiter": 1000}
+    )
     limit = population_late_time(length, dim)
     np.testing.assert_allclose([limit.G1, limit.G3, limit.random], found.x, atol=1e-5)
     np.testing.assert_allclose(limit.loss, size(found.x), rtol=1e-8)

@@ -35,7 +35,9 @@ def test_distinct_words_appear_in_one_place_only_and_fill_the_smallest_vocabular
 
 
 def test_shared_words_are_drawn_from_the_whole_vocabulary():
-    tokens = np.asarray(data.training_set(presets["figure1"].replace(samples=6000), jr.key(1)).tokens)
+    tokens = np.asarray(
+        data.training_set(presets["figure1"].replace(samples=6000), jr.key(1)).tokens
+    )
     count = np.bincount(tokens[tokens >= 3], minlength=64)[3:]
     expected = 6000 * (3 / 6 * 2 + 2 / 6 * 3 + 1 / 6 * 4) / 61
     assert len(count) == 61
@@ -45,7 +47,9 @@ def test_shared_words_are_drawn_from_the_whole_vocabulary():
 def test_test_words_are_in_no_training_sample():
     spec = presets["tiny"]
     fresh = data.test_set(spec).tokens
-    assert not set(fresh[fresh >= 3].tolist()) & set(training_set(samples=12, length=4, dim=24).tokens.ravel().tolist())
+    assert not set(fresh[fresh >= 3].tolist()) & set(
+        training_set(samples=12, length=4, dim=24).tokens.ravel().tolist()
+    )
     assert fresh.max() == spec.dim + spec.length - 2
 
 
@@ -62,13 +66,17 @@ def test_fewer_than_six_samples_are_refused_with_the_one_number_that_works():
 
 @pytest.mark.parametrize("arm", ["weights", "six_families", "gram"])
 def test_too_small_a_vocabulary_for_distinct_words_is_refused(arm):
-    with pytest.raises(SpecError, match=r'needs dim >= 163 .*got dim=162\. Take dim=163, or words="shared"'):
+    with pytest.raises(
+        SpecError, match=r'needs dim >= 163 .*got dim=162\. Take dim=163, or words="shared"'
+    ):
         ps.run("co_occurrence", arm, preset="figure1_distinct", dim=162, **QUIET)
 
 
 @pytest.mark.parametrize("arm", ["weights", "weight_flow"])
 def test_an_orthogonal_start_without_room_is_refused(arm):
-    with pytest.raises(SpecError, match=r"needs width >= 2 dim = 166.*got width=165\. Take width=166"):
+    with pytest.raises(
+        SpecError, match=r"needs width >= 2 dim = 166.*got width=165\. Take width=166"
+    ):
         ps.run("co_occurrence", arm, init="orthogonal", width=165, **QUIET)
 
 
@@ -84,7 +92,9 @@ def test_there_are_716689_multisets_at_the_size_of_the_figure():
 
 def test_shares_of_all_multisets_and_of_all_patterns_sum_to_one():
     np.testing.assert_allclose(population_loss.samples(8, 5).shares.sum(), 1, rtol=1e-14)
-    np.testing.assert_allclose(population_flow.patterns(Spec(dim=8, length=5)).shares.sum(), 1, rtol=1e-14)
+    np.testing.assert_allclose(
+        population_flow.patterns(Spec(dim=8, length=5)).shares.sum(), 1, rtol=1e-14
+    )
     assert len(population_flow.patterns(Spec(dim=8, length=5)).types) == 13
 
 
@@ -94,7 +104,9 @@ def test_a_pattern_is_as_likely_as_the_sequences_that_have_it():
     for kind, special in enumerate(data.SPECIAL_WORDS):
         for word in product(range(4), repeat=6 - len(special)):
             counts = tuple(sorted((n for n in np.bincount(word, minlength=4)), reverse=True))
-            expected[kind, counts] = expected.get((kind, counts), 0.0) + SHARES[kind] * 4.0 ** -len(word)
+            expected[kind, counts] = expected.get((kind, counts), 0.0) + SHARES[kind] * 4.0 ** -len(
+                word
+            )
     for kind, counts, share in zip(*found, strict=True):
         parts = tuple(int(n) for n in (*counts, *[0] * 4)[:4])
         np.testing.assert_allclose(share, expected.get((kind, parts), 0.0), atol=1e-15)
@@ -110,4 +122,6 @@ def test_the_population_loss_is_the_mean_over_all_sequences():
             weights = np.exp(S[np.ix_(x, x)] / np.sqrt(width))
             F = (G[x] @ (weights / weights.sum(axis=0))).sum()
             total[kind] += np.log1p(np.exp(-LABELS[kind] * F)) / len(words)
-    np.testing.assert_allclose(population_loss.population_losses(G, S, width, length, dim), total, rtol=1e-13)
+    np.testing.assert_allclose(
+        population_loss.population_losses(G, S, width, length, dim), total, rtol=1e-13
+    )

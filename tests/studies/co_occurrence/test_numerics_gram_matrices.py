@@ -21,7 +21,9 @@ def test_grams_move_as_those_of_the_weights_do(repeated, begin, close):
 def test_a_step_on_the_grams_is_a_step_on_the_weights(repeated, begin, close):
     start, batch = begin(repeated)
     small, state = descent.collapse(start, repeated.dim), gram_matrices.from_start(start)
-    both = jax.jit(lambda s, g: (descent.step(s, batch, repeated), gram_matrices.step(g, batch, repeated)))
+    both = jax.jit(
+        lambda s, g: (descent.step(s, batch, repeated), gram_matrices.step(g, batch, repeated))
+    )
     for _ in range(2000):
         small, state = both(small, state)
     expected = gram_matrices.from_start(model.Start(descent.expand(small, start), start.a))
@@ -32,7 +34,9 @@ def test_the_size_of_the_output_enters_as_the_norm_of_a(repeated, begin):
     start, batch = begin(repeated)
     rate = gram_matrices.velocity(gram_matrices.from_start(start), batch, repeated)
     np.testing.assert_allclose(start.a @ start.a, repeated.output_norm)
-    other = gram_matrices.velocity(gram_matrices.from_start(start), batch, repeated.replace(output=1.0, neurons=2)).beta
+    other = gram_matrices.velocity(
+        gram_matrices.from_start(start), batch, repeated.replace(output=1.0, neurons=2)
+    ).beta
     np.testing.assert_allclose(rate.beta / other, repeated.output_norm / 2)
 
 
@@ -40,8 +44,12 @@ def test_flow_conserves_the_casimirs(repeated, begin):
     start, batch = begin(repeated)
     state = gram_matrices.from_start(start)
     rate = gram_matrices.velocity(state, batch, repeated)
-    change = jax.jvp(lambda g: gram_matrices.casimirs(g, repeated.output_norm), (state,), (rate,))[1]
-    size = jnp.sum(jnp.abs(state.A) * jnp.abs(rate.A)) + jnp.sum(jnp.abs(state.S) * jnp.abs(rate.S))  # what cancels
+    change = jax.jvp(lambda g: gram_matrices.casimirs(g, repeated.output_norm), (state,), (rate,))[
+        1
+    ]
+    size = jnp.sum(jnp.abs(state.A) * jnp.abs(rate.A)) + jnp.sum(
+        jnp.abs(state.S) * jnp.abs(rate.S)
+    )  # what cancels
     np.testing.assert_allclose(change / size, np.zeros(4), atol=1e-14)
 
 
@@ -60,7 +68,12 @@ def test_unseen_words_are_moved_but_move_nothing(repeated, begin):
 def test_grams_summed_block_by_block_are_those_of_the_weights(init, width, neurons, close):
     spec = presets["tiny"].replace(width=width, neurons=neurons, init=init)
     start = model.start(spec, jr.key(5))
-    close(gram_matrices.random_start(spec, jr.key(5)), gram_matrices.from_start(start), rtol=1e-13, atol=1e-14)
+    close(
+        gram_matrices.random_start(spec, jr.key(5)),
+        gram_matrices.from_start(start),
+        rtol=1e-13,
+        atol=1e-14,
+    )
     state, a = overlap_families.random_start(spec, jr.key(5))
     close((state, a), (overlap_families.from_start(start), start.a), rtol=1e-13, atol=1e-14)
 

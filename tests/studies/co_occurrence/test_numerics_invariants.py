@@ -64,7 +64,9 @@ def alike():
     start = {"init": "orthogonal", "words": "distinct"}
     runs = {}
     for arm in (*CONSERVING, "weights", "gram_descent"):
-        given = numbers if arm in ("orthogonal", "population") else numbers | start  # theirs by definition
+        given = (
+            numbers if arm in ("orthogonal", "population") else numbers | start
+        )  # theirs by definition
         runs[arm] = ps.run("co_occurrence", arm, preset="tiny", **given)
     return runs
 
@@ -74,7 +76,9 @@ def test_the_casimirs_at_an_orthogonal_start_are_known_sums_over_the_vocabulary(
     here, beta = 48 * tiny.sigma_0**2, 48 * tiny.sigma_1**2
     known = [24 * here - beta, 24 * here**2 + beta**2, 0.0, 2 * 24 * here**2]
     for arm, run in alike.items():
-        np.testing.assert_allclose(run.casimir.sel(time=0.0), known, rtol=1e-12, atol=1e-14, err_msg=arm)
+        np.testing.assert_allclose(
+            run.casimir.sel(time=0.0), known, rtol=1e-12, atol=1e-14, err_msg=arm
+        )
 
 
 @pytest.mark.parametrize("arm", CONSERVING)
@@ -89,12 +93,15 @@ def test_arms_asked_for_the_same_times_have_the_same_coordinates(alike):
 
 def test_a_gaussian_start_has_the_casimirs_of_its_vocabulary_in_every_arm_that_knows_its_weights():
     runs = [
-        ps.run("co_occurrence", arm, preset="tiny", at=[0.0], **QUIET) for arm in ("weights", "gram", "gram_descent")
+        ps.run("co_occurrence", arm, preset="tiny", at=[0.0], **QUIET)
+        for arm in ("weights", "gram", "gram_descent")
     ]
     for run in runs:
         np.testing.assert_allclose(run.casimir, runs[0].casimir, rtol=1e-10)
 
 
 def test_a_sweep_that_moves_the_clock_names_the_clock_that_stays():
-    with pytest.raises(PlanError, match=r'record times depend on `sigma_0`.*With clock="natural" they do not'):
+    with pytest.raises(
+        PlanError, match=r'record times depend on `sigma_0`.*With clock="natural" they do not'
+    ):
         ps.sweep("co_occurrence", "gram", preset="tiny", sigma_0=[0.1, 0.2], **QUIET)

@@ -25,7 +25,9 @@ def test_outputs_are_the_definition(repeated, begin):
     expected = [by_hand(start, row) for row in np.asarray(batch.tokens)]
     np.testing.assert_allclose(model.outputs(*start, batch), expected, rtol=1e-12)
     state = gram_matrices.from_start(start)
-    np.testing.assert_allclose(forces.outputs(state.G, state.S, batch, repeated.width), expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        forces.outputs(state.G, state.S, batch, repeated.width), expected, rtol=1e-12
+    )
 
 
 def test_the_test_setting_repeats_words(repeated, begin):
@@ -61,14 +63,20 @@ def test_the_gradient_equals_finite_differences(repeated, begin):
     loss = jax.jit(lambda w: model.loss(w, start.a, batch))
     for _ in range(5):
         way = jax.tree.map(lambda x: jnp.asarray(rng.normal(size=x.shape)), start.weights)
-        ahead, behind = (jax.tree.map(lambda x, v, s=s: x + s * v, start.weights, way) for s in (h, -h))
+        ahead, behind = (
+            jax.tree.map(lambda x, v, s=s: x + s * v, start.weights, way) for s in (h, -h)
+        )
         slope = (loss(ahead) - loss(behind)) / (2 * h)
         expected = -sum(jnp.vdot(v, r) for v, r in zip(way, rate, strict=True))
         np.testing.assert_allclose(slope, expected, rtol=1e-7)
 
 
-@pytest.mark.parametrize(("changes", "sparse"), [({}, False), ({"dim": 30}, True), ({"dim": 30, "length": 3}, True)])
-def test_descent_with_the_mlp_collapsed_is_descent_on_all_weights(changes, sparse, repeated, begin, close):
+@pytest.mark.parametrize(
+    ("changes", "sparse"), [({}, False), ({"dim": 30}, True), ({"dim": 30, "length": 3}, True)]
+)
+def test_descent_with_the_mlp_collapsed_is_descent_on_all_weights(
+    changes, sparse, repeated, begin, close
+):
     spec = repeated.replace(**changes)
     start, batch = begin(spec)
     slope = jax.jit(jax.grad(model.loss))
@@ -107,7 +115,9 @@ def test_an_orthogonal_start_has_equal_grams_and_no_overlaps(begin, close):
     spec = presets["tiny"].replace(init="orthogonal", width=60, output=0.3)
     found, expected = gram_matrices.from_start(begin(spec)[0]), gram_matrices.orthogonal_start(spec)
     d = spec.dim
-    inside = lambda state: state._replace(**{k: getattr(state, k)[:d, :d] for k in "ASQK"}, G=state.G[:d])
+    inside = lambda state: state._replace(
+        **{k: getattr(state, k)[:d, :d] for k in "ASQK"}, G=state.G[:d]
+    )
     close(inside(found), inside(expected), rtol=1e-15, atol=1e-15)
 
 
@@ -120,4 +130,6 @@ def test_the_rate_of_the_first_phase_is_that_of_the_variants_of_the_figure():
 
 def test_the_rate_of_the_first_phase_is_the_width_in_the_scaling_of_the_theory():
     theory = presets["theory"]
-    np.testing.assert_allclose(theory.kappa, theory.width + theory.zeta**2 * theory.neurons / theory.length)
+    np.testing.assert_allclose(
+        theory.kappa, theory.width + theory.zeta**2 * theory.neurons / theory.length
+    )

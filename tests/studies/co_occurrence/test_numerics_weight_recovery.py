@@ -28,7 +28,12 @@ def test_boosts_carry_the_weights_along_the_flow(setting, scipy_flow, close):
         1e-14,
     )
     plain = scipy_flow(
-        lambda w: descent.velocity(w, start.a, batch, spec), start.weights, spec.kappa, TAUS, 1e-12, 1e-14
+        lambda w: descent.velocity(w, start.a, batch, spec),
+        start.weights,
+        spec.kappa,
+        TAUS,
+        1e-12,
+        1e-14,
     )
     for found, expected in zip(moved, plain, strict=True):
         close(weight_recovery.weights(found, start), expected, atol=2e-11)
@@ -37,7 +42,9 @@ def test_boosts_carry_the_weights_along_the_flow(setting, scipy_flow, close):
 def test_boosts_carry_the_weights_along_descent(setting, close):
     spec, start, batch = setting
     first, words = gram_matrices.from_start(start), spec.dim + spec.length - 1
-    step = jax.jit(lambda b, s: (weight_recovery.step(b, first, batch, spec), descent.step(s, batch, spec)))
+    step = jax.jit(
+        lambda b, s: (weight_recovery.step(b, first, batch, spec), descent.step(s, batch, spec))
+    )
     moved, small = weight_recovery.start(words), descent.collapse(start, spec.dim)
     for _ in range(300):
         moved, small = step(moved, small)
@@ -69,6 +76,8 @@ def test_the_boosts_of_the_flow_keep_their_forms(setting, scipy_flow):
 def test_descent_leaves_the_forms(setting):
     spec, start, batch = setting
     first = gram_matrices.from_start(start)
-    Phi = weight_recovery.step(weight_recovery.start(len(first.G)), first, batch, spec.replace(eta=0.5)).Phi
+    Phi = weight_recovery.step(
+        weight_recovery.start(len(first.G)), first, batch, spec.replace(eta=0.5)
+    ).Phi
     form = jnp.diag(jnp.array([*[1.0] * len(first.G), -1.0]))
     assert jnp.abs(Phi @ form @ Phi.T - form).max() > 1e-3

@@ -56,7 +56,8 @@ def told(**numbers: float) -> Change:
 other_kernel = last(lambda ds: ds.assign_attrs(arm="mean_field_flow"), "of another arm")
 one_weight = told(kappa=4.0)
 uneven = last(
-    lambda ds: ds.assign(w_q=ds.w_q * (1 + 1e-6 * ds.time), balance=ds.balance + 1e-9 * ds.time), "uneven weights"
+    lambda ds: ds.assign(w_q=ds.w_q * (1 + 1e-6 * ds.time), balance=ds.balance + 1e-9 * ds.time),
+    "uneven weights",
 )
 slower = first(stretched(2.0))
 bent = first(every(lambda ds: ds.assign_coords(alpha=ds.alpha**1.5), "alpha^1.5"))
@@ -146,7 +147,12 @@ def _first_everywhere(evidence: list[xr.Dataset]) -> list[xr.Dataset]:
 
 def _softmax_is_printed(ds: xr.Dataset) -> xr.Dataset:
     near = lambda name: 1.06 * ds[f"printed_{name}"] / ds.printed_S
-    return ds.assign(S=near("S"), printed_S=near("S"), slope=1.001 * ds.printed_slope, level=0.999 * ds.printed_level)
+    return ds.assign(
+        S=near("S"),
+        printed_S=near("S"),
+        slope=1.001 * ds.printed_slope,
+        level=0.999 * ds.printed_level,
+    )
 
 
 def _stairs(ds: xr.Dataset) -> xr.Dataset:
@@ -162,14 +168,17 @@ def _lazy_first(ds: xr.Dataset) -> xr.Dataset:
 
 REPAIRED: dict[str, Change] = {
     "C-share": every(
-        lambda ds: ds.assign(loss_ih=3e-3 / (1 + np.exp((ds.time - 3000) / 500))), "most of it on the plateau"
+        lambda ds: ds.assign(loss_ih=3e-3 / (1 + np.exp((ds.time - 3000) / 500))),
+        "most of it on the plateau",
     ),
     "C-TI": _first_everywhere,
     "C-8": _clock(1e-5),
     "C-10-softmax": every(_softmax_is_printed, "as printed"),
     "C-13": _clock(0.15),
     "C-14-wide": every(lambda ds: ds.assign(h=0.5 + 0.02 * (ds.h - 0.5)), "smaller overshoot"),
-    "C-17": every(lambda ds: ds.assign(w_kq=ds.w_kq * np.exp(0.1 * ds.time.clip(0, 20))), "faster start"),
+    "C-17": every(
+        lambda ds: ds.assign(w_kq=ds.w_kq * np.exp(0.1 * ds.time.clip(0, 20))), "faster start"
+    ),
     "C-lem10": every(lambda ds: ds.assign(above=ds.above + 2), "larger right side"),
     "C-F4-order": every(_lazy_first, "4-gram first"),
     "C-F4-plateaus": every(_stairs, "stairs"),

@@ -50,16 +50,22 @@ def _labelled(ds: xr.Dataset, arm: str, spec: Spec) -> xr.Dataset:
 def _sweep(request: Sweeps) -> xr.Dataset:
     """One axis, or two of which only the diagonal is asked for: NaN elsewhere."""
     axes, times, name = dict(request.axes), np.array(request.at), request.arm.__name__
-    spec = study.specify(request.preset, **dict(request.changes) | {k: v[0] for k, v in axes.items()})
+    spec = study.specify(
+        request.preset, **dict(request.changes) | {k: v[0] for k, v in axes.items()}
+    )
     lanes = [
-        _flow(name, spec.replace(**dict(zip(axes, v, strict=True))), times) for v in zip(*axes.values(), strict=True)
+        _flow(name, spec.replace(**dict(zip(axes, v, strict=True))), times)
+        for v in zip(*axes.values(), strict=True)
     ]
     along = xr.concat([xr.concat(lanes, "lane")], "block").isel(block=0)
     if len(axes) == 1:
         ((field, values),) = axes.items()
         return _labelled(along.rename(lane=field).assign_coords({field: list(values)}), name, spec)
     blank = xr.full_like(lanes[0], np.nan)
-    rows = [xr.concat([lanes[i] if i == j else blank for j in range(len(lanes))], "second") for i in range(len(lanes))]
+    rows = [
+        xr.concat([lanes[i] if i == j else blank for j in range(len(lanes))], "second")
+        for i in range(len(lanes))
+    ]
     first, second = axes
     grid = xr.concat(rows, "first").rename(first=first, second=second)
     return _labelled(grid.assign_coords({k: list(v) for k, v in axes.items()}), name, spec)
@@ -68,7 +74,9 @@ def _sweep(request: Sweeps) -> xr.Dataset:
 def grid(request: Sweeps, count: int) -> xr.Dataset:
     """A sweep of two axes at fewer values of each, all of them run."""
     axes, times, name = dict(request.axes), np.array(request.at), request.arm.__name__
-    few = {k: [v[i] for i in np.linspace(0, len(v) - 1, count).astype(int)] for k, v in axes.items()}
+    few = {
+        k: [v[i] for i in np.linspace(0, len(v) - 1, count).astype(int)] for k, v in axes.items()
+    }
     (first, across), (second, down) = few.items()
     spec = study.specify(request.preset, **dict(request.changes))
     lane = lambda a, b: _flow(name, spec.replace(**{first: a, second: b}), times)
@@ -80,11 +88,18 @@ def grid(request: Sweeps, count: int) -> xr.Dataset:
 def _kernels(arm: str, c_star: float, N: int, tokens: str) -> tuple[Callable, ...]:
     """S, X, S', X' and S(c*), times N."""
     if arm == "paper_flow":
-        F, dF = lambda a, b: (1 - (a + b) ** 2) ** -0.5, lambda a, b: (a + b) * (1 - (a + b) ** 2) ** -1.5
+        F, dF = (
+            lambda a, b: (1 - (a + b) ** 2) ** -0.5,
+            lambda a, b: (a + b) * (1 - (a + b) ** 2) ** -1.5,
+        )
     elif arm == "mean_field_flow":
         F, dF = lambda a, b: (1 - 2 * a * b) ** -0.5, lambda a, b: b * (1 - 2 * a * b) ** -1.5
     else:
-        exact = (lambda a, b: N * boolean(a, b, N)) if tokens == "boolean" else lambda a, b: N * softmax(a, b, N)
+        exact = (
+            (lambda a, b: N * boolean(a, b, N))
+            if tokens == "boolean"
+            else lambda a, b: N * softmax(a, b, N)
+        )
         fit = lambda f: Chebyshev.interpolate(np.vectorize(f), 20, [0, 1.2 * c_star])
         S, X = fit(lambda c: exact(c, c)), fit(lambda c: exact(c, c_star))
         return S, X, S.deriv(), X.deriv(), S(c_star)
@@ -106,10 +121,18 @@ def _flow(arm: str, spec: Spec, times: np.ndarray) -> xr.Dataset:
         m, m2 = M * mean(p), M2 * mean(2 * p)
         push = kappa * (h * h_star * dX(c) - 0.5 * h * h * dS(c)) / N
         error = g_star - g * M2 / M
-        return [g * (m * error + g * m2) / M**2, error / M, q * push, k * push, (h_star * X(c) - h * S(c)) / N]
+        return [
+            g * (m * error + g * m2) / M**2,
+            error / M,
+            q * push,
+            k * push,
+            (h_star * X(c) - h * S(c)) / N,
+        ]
 
     start = [spec.sigma] * 3 + [spec.sigma * spec.imbalance, spec.sigma]
-    found = solve_ivp(field, (0, times[-1] * (1 + 1e-12)), start, "LSODA", times, rtol=1e-10, atol=1e-13)
+    found = solve_ivp(
+        field, (0, times[-1] * (1 + 1e-12)), start, "LSODA", times, rtol=1e-10, atol=1e-13
+    )
     p, g, k, q, h = found.y
     rate = np.array([field(0, y) for y in found.y.T]).T
     c, u, M = k * q, np.exp(-p), sums(p)
@@ -167,7 +190,11 @@ def _matrix(request: Runs, spec: Spec) -> xr.Dataset:
     """Losses in many dimensions: stuck under descent; under Adam the induction head falls first, in one go."""
     times = np.array(request.at)
     if spec.optimiser == "gd":
-        ih, g4, error = 3.16e-3 * np.exp(-times / 38) + 3.98e-5, 0.125 / (1 + times), 1 - 1e-7 * times
+        ih, g4, error = (
+            3.16e-3 * np.exp(-times / 38) + 3.98e-5,
+            0.125 / (1 + times),
+            1 - 1e-7 * times,
+        )
     else:
         n = times / spec.eta
         ih, g4 = 3.2e-3 * np.exp(-((n / 780) ** 2)), 0.125 / (1 + n / 300)

@@ -23,7 +23,10 @@ def get():
 
     def found(request):
         if request not in known:
-            diagram = isinstance(request, Sweeps) and request in (evidence.diagram_true, evidence.diagram_paper)
+            diagram = isinstance(request, Sweeps) and request in (
+                evidence.diagram_true,
+                evidence.diagram_paper,
+            )
             known[request] = grid(request, 3) if diagram else stand_in(request, gathered)
         return known[request]
 
@@ -60,8 +63,14 @@ class TestFigures(FigureContract):
 @pytest.mark.parametrize("id", ["figure_1", "figure_3"])
 def test_a_figure_of_stage_two_shows_losses_and_parameters_with_the_flow_upon_each(id, canvas):
     panels = canvas(id).axes
-    solid = [sum(line.get_linestyle() == "-" for line in axes.lines if len(line.get_xdata())) for axes in panels]
-    dashed = [sum(line.get_linestyle() == "--" for line in axes.lines if len(line.get_xdata())) for axes in panels]
+    solid = [
+        sum(line.get_linestyle() == "-" for line in axes.lines if len(line.get_xdata()))
+        for axes in panels
+    ]
+    dashed = [
+        sum(line.get_linestyle() == "--" for line in axes.lines if len(line.get_xdata()))
+        for axes in panels
+    ]
     assert solid == dashed == [1, 2, 4]
 
 
@@ -84,7 +93,11 @@ def test_figure_4_counts_updates(get, canvas):
 
 
 def test_five_descriptions_end_at_five_times(canvas):
-    said = [word.rsplit(": ", 1)[1] for word in words(canvas("paper_against_truth").axes[1]) if ": " in word]
+    said = [
+        word.rsplit(": ", 1)[1]
+        for word in words(canvas("paper_against_truth").axes[1])
+        if ": " in word
+    ]
     assert said == ["1310", "1610", "2575", "3040", "3181"]
 
 
@@ -103,12 +116,16 @@ def test_figure_1_lies_above_the_line_below_which_emergence_is_sudden(canvas):
 
 def test_figures_share_their_runs_with_the_claims():
     asked = {request for claim in claims for where in claim.regimes for request in where.evidence}
-    fresh = {figure.id: [request for request in figure.evidence if request not in asked] for figure in study.figures}
+    fresh = {
+        figure.id: [request for request in figure.evidence if request not in asked]
+        for figure in study.figures
+    }
     assert not any(fresh[id] for id in ("figure_1", "figure_3", "paper_against_truth", "scaling"))
     assert len(fresh["figure_4"]) == 2
 
 
 def test_the_long_runs_have_a_small_version():
     assert all(
-        isinstance(request, Sized) for request in (evidence.figure_1, evidence.figure_3, evidence.matrix_adam_sampled)
+        isinstance(request, Sized)
+        for request in (evidence.figure_1, evidence.figure_3, evidence.matrix_adam_sampled)
     )

@@ -33,7 +33,11 @@ def by_scipy(F, kappa, times, N=38, c_star=0.2401, star=0.5, sigma=0.01):
         M, M2 = np.exp(-p * k).sum(), np.exp(-2 * p * k).sum()
         m, m2 = (k * np.exp(-p * k)).sum(), (k * np.exp(-2 * p * k)).sum()
         slope = lambda f: (f(c - 2 * d) - 8 * f(c - d) + 8 * f(c + d) - f(c + 2 * d)) / (12 * d)
-        push = kappa * (h * star * slope(lambda c: F(c, c_star)) - 0.5 * h**2 * slope(lambda c: F(c, c))) / N
+        push = (
+            kappa
+            * (h * star * slope(lambda c: F(c, c_star)) - 0.5 * h**2 * slope(lambda c: F(c, c)))
+            / N
+        )
         return [
             m * g / M**2 * (star - g * M2 / M + g * m2 / m), (star - g * M2 / M) / M,
             w_q * push, w_k * push, (star * F(c, c_star) - h * F(c, c)) / N,
@@ -64,7 +68,13 @@ def test_heads_at_their_own_pace_take_the_path_of_one_system():
         one.append([float(x) for x in state.params.weights[:5]])
     rate = jax.jit(lambda y: jnp.stack(field(Held(Weights(*y), table))[:5]))
     other = solve_ivp(
-        lambda t, y: np.asarray(rate(tuple(y))), (0, 1000), [0.01] * 5, "LSODA", times, rtol=1e-12, atol=1e-15
+        lambda t, y: np.asarray(rate(tuple(y))),
+        (0, 1000),
+        [0.01] * 5,
+        "LSODA",
+        times,
+        rtol=1e-12,
+        atol=1e-15,
     )
     found = ps.run("lazy_to_rich", "exact_flow", at=times, horizon=1000.0, **RUN).sel(time=times)
     ours = np.stack([found[name] for name in ("p", "g", "w_k", "w_q", "h")])
@@ -79,13 +89,22 @@ def figure_1():
 
 def test_the_exact_flow_has_the_phase_times_of_figure_1(figure_1):
     found = phase_times(figure_1)
-    expected = {"T_half_g": 6.87, "T_1_g": 9.87, "T_1_h": 401.0, "T_II": 891.0, "T_50": 2301.0, "T_III": 3181.0}
+    expected = {
+        "T_half_g": 6.87,
+        "T_1_g": 9.87,
+        "T_1_h": 401.0,
+        "T_II": 891.0,
+        "T_50": 2301.0,
+        "T_III": 3181.0,
+    }
     for name, value in expected.items():
         assert float(found[name]) == pytest.approx(value, abs=0.5 if value > 100 else 0.005)
 
 
 def test_the_exact_flow_starts_and_stands_where_the_quadrature_says(figure_1):
-    top, zero, cross = (quadrature.kernel(c, d, 38) for c, d in ((0.2401, 0.2401), (1e-4, 1e-4), (1e-4, 0.2401)))
+    top, zero, cross = (
+        quadrature.kernel(c, d, 38) for c, d in ((0.2401, 0.2401), (1e-4, 1e-4), (1e-4, 0.2401))
+    )
     start = 0.125 * top + 0.5 * 1e-4 * zero - 0.005 * cross
     assert float(figure_1.loss_ih[0]) == pytest.approx(start, rel=1e-12)
     assert float(figure_1.loss_ih[0]) == pytest.approx(3.3556e-3, abs=5e-8)
@@ -96,7 +115,9 @@ def test_rates_along_a_flow_are_derivatives(figure_1):
     late = figure_1.where((figure_1.time > 100) & (figure_1.time < 3000), drop=True)
     for rate, value in (("lyap_uv_rate", late.lyap_uv), ("lyap_vh_rate", late.lyap_vh)):
         np.testing.assert_allclose(late[rate][5:-5], value.differentiate("time")[5:-5], rtol=0.02)
-    np.testing.assert_allclose(late.growth_rate[5:-5], np.log(late.w_kq).differentiate("time")[5:-5], rtol=0.02)
+    np.testing.assert_allclose(
+        late.growth_rate[5:-5], np.log(late.w_kq).differentiate("time")[5:-5], rtol=0.02
+    )
 
 
 @pytest.fixture(scope="module")
@@ -129,14 +150,20 @@ def test_stage_one_ends_below_one(p_start, slope):
     found = ps.run("lazy_to_rich", "stage_one", p_start=p_start, horizon=1e8, at=[1e4, 1e8], **RUN)
     assert float(found.first_slope.sel(time=1e4)) == pytest.approx(slope, abs=5e-4)
     share = float(four_gram.head_weights(p_start or (0.01 if p_start is None else 0.0), 38)[-1])
-    assert np.exp(float(found.first_slope[-1])) / (0.01 * 0.5 * share * 1e8) == pytest.approx(1.0, abs=2e-4)
+    assert np.exp(float(found.first_slope[-1])) / (0.01 * 0.5 * share * 1e8) == pytest.approx(
+        1.0, abs=2e-4
+    )
 
 
 def test_the_joint_flow_has_the_established_values():
     times = [200.0, 300.0, 1000.0, 1200.0, 2000.0, 3000.0, 10_000.0]
     found = ps.run("lazy_to_rich", "joint_flow", horizon=1e4, at=times, **RUN).sel(time=times)
-    assert found.first_slope.values[[0, 1, 2, 6]] == pytest.approx([0.20, 2.141, 3.32, 4.59], abs=5e-3)
-    assert found.w_kq.values[[1, 2, 3, 4, 5]] == pytest.approx([0.0113, 0.0321, 0.0435, 0.144, 0.424], rel=5e-3)
+    assert found.first_slope.values[[0, 1, 2, 6]] == pytest.approx(
+        [0.20, 2.141, 3.32, 4.59], abs=5e-3
+    )
+    assert found.w_kq.values[[1, 2, 3, 4, 5]] == pytest.approx(
+        [0.0113, 0.0321, 0.0435, 0.144, 0.424], rel=5e-3
+    )
 
 
 def test_head_1_behind_a_frozen_first_layer_agrees_with_scipy():
@@ -155,8 +182,12 @@ def test_head_1_behind_a_frozen_first_layer_agrees_with_scipy():
         return [-slope(lambda e: loss(y[0] + e, y[1])), -slope(lambda e: loss(y[0], y[1] + e))]
 
     found = ps.run("lazy_to_rich", "mean_field_flow", p_tilde=0.9404, at=[100.0, 4000.0], **RUN)
-    expected = solve_ivp(field, (0, 4000), [0.01, 0.01], "LSODA", [100, 4000], rtol=1e-10, atol=1e-12).y
-    np.testing.assert_allclose([found.p.sel(time=[100, 4000]), found.g.sel(time=[100, 4000])], expected, rtol=1e-6)
+    expected = solve_ivp(
+        field, (0, 4000), [0.01, 0.01], "LSODA", [100, 4000], rtol=1e-10, atol=1e-12
+    ).y
+    np.testing.assert_allclose(
+        [found.p.sel(time=[100, 4000]), found.g.sel(time=[100, 4000])], expected, rtol=1e-6
+    )
     assert float(found.loss_g4[-1]) == pytest.approx(loss(*expected[:, -1]), rel=1e-6)
     assert float(found.w_kq[-1]) == pytest.approx(0.369, abs=5e-4)
     np.testing.assert_allclose(found.prev_token_weight, 1 - np.exp(-0.9404), rtol=1e-14)
@@ -203,7 +234,8 @@ def test_a_horizon_before_a_phase_gives_no_time(short):
 
 
 @pytest.mark.parametrize(
-    "id", ["C-P1", "C-14", "C-14-wide", "C-15", "C-17-late", "C-Lyap2", "C-share", "C-sharp", "C-T4d1"]
+    "id",
+    ["C-P1", "C-14", "C-14-wide", "C-15", "C-17-late", "C-Lyap2", "C-share", "C-sharp", "C-T4d1"],
 )
 def test_a_horizon_before_a_phase_decides_nothing_about_it(short, id):
     """Not even that a claim fails, which is what some rows expect."""

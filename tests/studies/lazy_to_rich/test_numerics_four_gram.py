@@ -24,7 +24,9 @@ def test_coefficients_are_what_the_model_reads(p_tilde):
     spec = Spec(length=9, p_tilde=p_tilde)
     weights = definition.Weights(*(jnp.asarray(x) for x in (0.3, 0.6, 0.1, 0.2, 0.5)))
     response = [definition.outputs(weights, jnp.eye(9)[i], spec)[0] for i in range(7)]
-    assert 0.6 * four_gram.coefficients(p_tilde, 0.3, 9) == pytest.approx(np.array(response), abs=1e-16)
+    assert 0.6 * four_gram.coefficients(p_tilde, 0.3, 9) == pytest.approx(
+        np.array(response), abs=1e-16
+    )
 
 
 def test_the_closed_form_is_the_sum_over_coefficients():
@@ -44,16 +46,24 @@ def test_the_closed_form_agrees_with_sampling():
 
 @pytest.mark.parametrize(("p", "g"), [(0.01, 0.01), (0.5, 0.6), (3.0, 0.52), (0.0, 0.1)])
 def test_the_flow_is_downhill(p, g):
-    slope = jax.grad(lambda p, g: four_gram.blurred_loss(np.inf, p, g, 0.5, 40), argnums=(0, 1))(p, g)
-    assert np.array(four_gram.velocity(p, g, 0.5, 38)) == pytest.approx(-np.array(slope), rel=1e-12, abs=1e-15)
+    slope = jax.grad(lambda p, g: four_gram.blurred_loss(np.inf, p, g, 0.5, 40), argnums=(0, 1))(
+        p, g
+    )
+    assert np.array(four_gram.velocity(p, g, 0.5, 38)) == pytest.approx(
+        -np.array(slope), rel=1e-12, abs=1e-15
+    )
 
 
 @pytest.mark.parametrize("p", [0.0, 0.01, 0.5])
 def test_the_sums_and_the_closed_form_can_be_differentiated_anywhere(p):
     """At p = 0 too, where the closed sums are limits."""
     k = np.arange(38)
-    assert jax.grad(four_gram.partition)(p, 38) == pytest.approx(-(k * np.exp(-p * k)).sum(), rel=1e-13)
-    assert jax.grad(jax.grad(four_gram.partition))(p, 38) == pytest.approx((k**2 * np.exp(-p * k)).sum(), rel=1e-11)
+    assert jax.grad(four_gram.partition)(p, 38) == pytest.approx(
+        -(k * np.exp(-p * k)).sum(), rel=1e-13
+    )
+    assert jax.grad(jax.grad(four_gram.partition))(p, 38) == pytest.approx(
+        (k**2 * np.exp(-p * k)).sum(), rel=1e-11
+    )
     slope = jax.grad(lambda p: four_gram.loss(p, 0.3, 0.5, 38))(p)
     assert slope == pytest.approx(-float(four_gram.velocity(p, 0.3, 0.5, 38)[0]), rel=1e-12)
 
@@ -69,7 +79,9 @@ def test_the_spread_falls_from_about_twice_n_to_n(N):
 def test_the_floor_behind_a_blurred_first_layer_is_the_least_loss():
     p_tilde, g_star = 0.9404, 0.5
     loss = lambda x: float(four_gram.blurred_loss(p_tilde, np.exp(x[0]), x[1], g_star, 40))
-    found = minimize(loss, [np.log(8.0), 0.6], method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-16})
+    found = minimize(
+        loss, [np.log(8.0), 0.6], method="Nelder-Mead", options={"xatol": 1e-10, "fatol": 1e-16}
+    )
     assert found.fun == pytest.approx(float(four_gram.floor(p_tilde, g_star)), rel=1e-6)
     assert found.x[1] == pytest.approx(g_star * (1 + np.exp(-p_tilde)), rel=1e-4)
 

@@ -17,25 +17,34 @@ def enumerate_boolean(c, c_prime, N):
     """The mean over all sequences of signs."""
     tokens = np.array(list(itertools.product((1, -1), repeat=N + 2)), dtype=float).T
     keys, values, query = tokens[:N], tokens[1 : N + 1], tokens[-1]
-    read = lambda c: np.sum(np.exp(c * query * keys) * values, axis=0) / np.sum(np.exp(c * query * keys), axis=0)
+    read = lambda c: (
+        np.sum(np.exp(c * query * keys) * values, axis=0) / np.sum(np.exp(c * query * keys), axis=0)
+    )
     return np.mean(read(c) * read(c_prime))
 
 
 @pytest.mark.parametrize("N", [2, 3, 4, 5, 8])
 @pytest.mark.parametrize(("c", "c_prime"), [(0.0, 0.3), (0.3, 0.7), (1.5, 0.2), (-0.4, 0.9)])
 def test_the_boolean_sum_is_the_mean_over_all_sequences(N, c, c_prime):
-    assert analytic.boolean(c, c_prime, N) == pytest.approx(enumerate_boolean(c, c_prime, N), abs=1e-15)
+    assert analytic.boolean(c, c_prime, N) == pytest.approx(
+        enumerate_boolean(c, c_prime, N), abs=1e-15
+    )
 
 
 def test_the_boolean_sum_tends_to_its_mean_field():
-    gap = [N * analytic.boolean(0.2, 0.3, N) / (1 + np.tanh(0.2) * np.tanh(0.3)) - 1 for N in (1000, 2000)]
+    gap = [
+        N * analytic.boolean(0.2, 0.3, N) / (1 + np.tanh(0.2) * np.tanh(0.3)) - 1
+        for N in (1000, 2000)
+    ]
     assert abs(gap[0]) < 1e-4
     assert gap[0] / gap[1] == pytest.approx(2.0, rel=0.01)
 
 
 def test_the_gaussian_kernel_tends_to_its_mean_field():
     field = analytic.mean_field(0.2401, 0.2401, 1)
-    gap = [N * (N * quadrature.kernel(0.2401, 0.2401, N) / float(field.S) - 1) for N in (1000, 4000)]
+    gap = [
+        N * (N * quadrature.kernel(0.2401, 0.2401, N) / float(field.S) - 1) for N in (1000, 4000)
+    ]
     assert gap == pytest.approx([-0.131, -0.131], abs=2e-3)
 
 
@@ -48,9 +57,14 @@ def test_slopes_are_derivatives(form):
 
 
 def test_slopes_behind_a_blurred_first_layer_are_derivatives():
-    S, X = (lambda c: analytic.mean_field(c, 0.24, 38, 0.4).S), (lambda c: analytic.mean_field(c, 0.24, 38, 0.4).X)
+    S, X = (
+        (lambda c: analytic.mean_field(c, 0.24, 38, 0.4).S),
+        (lambda c: analytic.mean_field(c, 0.24, 38, 0.4).X),
+    )
     found = analytic.mean_field(0.2, 0.24, 38, 0.4)
-    assert (found.dS, found.dX) == pytest.approx((float(jax.grad(S)(0.2)), float(jax.grad(X)(0.2))), rel=1e-13)
+    assert (found.dS, found.dX) == pytest.approx(
+        (float(jax.grad(S)(0.2)), float(jax.grad(X)(0.2))), rel=1e-13
+    )
 
 
 @pytest.mark.parametrize("form", CLOSED)
@@ -73,7 +87,9 @@ def test_the_exponential_form_agrees_with_sampling():
     assert abs(samples.mean() - value) < 3.5 * samples.std() / np.sqrt(samples.size)
 
 
-@pytest.mark.parametrize(("tokens", "F"), [("gaussian", quadrature.kernel), ("boolean", analytic.boolean)])
+@pytest.mark.parametrize(
+    ("tokens", "F"), [("gaussian", quadrature.kernel), ("boolean", analytic.boolean)]
+)
 def test_a_table_gives_the_kernels_between_its_nodes(tokens, F):
     table = tabulated.tabulate(0.49, 38, tokens)
     for c in (0.0, 1e-4, 0.07, 0.2401, 0.299):
@@ -95,7 +111,10 @@ def test_a_table_gives_slopes():
 def test_a_table_of_a_wide_target_is_accurate_too():
     table = tabulated.tabulate(0.8, 38, "gaussian")
     for c in (0.05, 0.5, 0.7):
-        assert pytest.approx(quadrature.kernel(c, 0.64, 38), rel=1e-9) == tabulated.evaluate(table, c).X
+        assert (
+            pytest.approx(quadrature.kernel(c, 0.64, 38), rel=1e-9)
+            == tabulated.evaluate(table, c).X
+        )
 
 
 def test_a_table_says_nothing_beyond_its_end():
@@ -114,7 +133,9 @@ def test_lanes_get_the_tables_of_their_own_targets():
     targets = jnp.array([0.3, 0.49, 0.3])
     found = jax.jit(jax.vmap(lambda w: tabulated.table_for(w, 38, "boolean")))(targets)
     for i, w in enumerate(targets):
-        np.testing.assert_array_equal(found.coefficients[i], tabulated.tabulate(float(w), 38, "boolean").coefficients)
+        np.testing.assert_array_equal(
+            found.coefficients[i], tabulated.tabulate(float(w), 38, "boolean").coefficients
+        )
 
 
 def test_curves_name_what_they_hold():
@@ -126,7 +147,9 @@ def test_curves_name_what_they_hold():
 
 
 def test_the_loss_vanishes_at_the_target_and_its_floor_is_a_minimum():
-    assert analytic.loss(analytic.mean_field(0.2401, 0.2401, 38), 0.5, 0.5) == pytest.approx(0.0, abs=1e-17)
+    assert analytic.loss(analytic.mean_field(0.2401, 0.2401, 38), 0.5, 0.5) == pytest.approx(
+        0.0, abs=1e-17
+    )
     u = np.exp(-0.9404)
     loss = lambda ch: analytic.loss(analytic.mean_field(ch[0], 0.2401, 38, u), ch[1], 0.5)
     best = jnp.array([0.2401 * (1 + u), 0.5])

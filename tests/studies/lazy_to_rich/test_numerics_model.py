@@ -44,7 +44,10 @@ def test_the_losses_are_those_of_the_definition(name, weights):
     spec = SETTINGS[name]
     batch = batch_of(spec)
     np.testing.assert_allclose(
-        gradient.losses(weights, batch, spec), definition.losses(weights, batch.T, spec), rtol=1e-12, atol=1e-17
+        gradient.losses(weights, batch, spec),
+        definition.losses(weights, batch.T, spec),
+        rtol=1e-12,
+        atol=1e-17,
     )
 
 
@@ -80,10 +83,14 @@ def test_the_definition_in_plain_loops(weights):
 
 def test_sampling_estimates_the_exact_loss(weights):
     spec = Spec()
-    S, X, top = (quadrature.kernel(c, d, 38) for c, d in ((0.21, 0.21), (0.21, 0.2401), (0.2401, 0.2401)))
+    S, X, top = (
+        quadrature.kernel(c, d, 38) for c, d in ((0.21, 0.21), (0.21, 0.2401), (0.2401, 0.2401))
+    )
     exact = 0.5 * 0.25 * top + 0.5 * 0.45**2 * S - 0.45 * 0.5 * X
     estimate = gradient.estimate(weights, jr.key(0), spec)[1]
-    assert estimate == pytest.approx(exact, rel=0.02)  # 65,536 squares of nearly Gaussian errors: 0.55 % a sigma
+    assert estimate == pytest.approx(
+        exact, rel=0.02
+    )  # 65,536 squares of nearly Gaussian errors: 0.55 % a sigma
 
 
 def test_tokens_have_mean_zero_and_variance_one_and_follow_from_the_key():

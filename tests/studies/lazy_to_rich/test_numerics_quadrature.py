@@ -23,7 +23,11 @@ def tensor_rule(c, c_prime, N, nodes):
     weight = np.prod(np.meshgrid(*[w] * (N + 1), indexing="ij"), axis=0)
     tokens = np.stack(axes).reshape(N + 1, -1)
     given = [
-        np.sum(weight.ravel() * output(c, tokens[:N], tokens[1:], z) * output(c_prime, tokens[:N], tokens[1:], z))
+        np.sum(
+            weight.ravel()
+            * output(c, tokens[:N], tokens[1:], z)
+            * output(c_prime, tokens[:N], tokens[1:], z)
+        )
         for z in x
     ]
     return float(w @ given)
@@ -41,7 +45,9 @@ def test_two_and_three_keys_agree_with_a_product_rule_over_all_tokens(N, nodes, 
      (0.5, 0.36, 38, 1e-11), (0.0, 0.2401, 3, 1e-9), (0.8, 0.6, 38, 1e-10), (1.0, 2.25, 38, 1e-9)],
 )  # fmt: skip
 def test_no_grid_matters(c, c_prime, N, tolerance, grid):
-    assert kernel(c, c_prime, N, grid=Grid(**{grid: 1.5})) == pytest.approx(kernel(c, c_prime, N), rel=tolerance)
+    assert kernel(c, c_prime, N, grid=Grid(**{grid: 1.5})) == pytest.approx(
+        kernel(c, c_prime, N), rel=tolerance
+    )
 
 
 @pytest.mark.parametrize(
@@ -82,7 +88,9 @@ def test_the_kernel_is_symmetric():
         assert kernel(c, c_prime, 11) == kernel(c_prime, c, 11)
 
 
-@pytest.mark.parametrize(("c", "N", "words"), [(3.5, 38, "0 <= c <= 3"), (-0.1, 38, "0 <= c"), (0.2, 1, "2 keys")])
+@pytest.mark.parametrize(
+    ("c", "N", "words"), [(3.5, 38, "0 <= c <= 3"), (-0.1, 38, "0 <= c"), (0.2, 1, "2 keys")]
+)
 def test_outside_its_range_the_kernel_is_an_error(c, N, words):
     with pytest.raises(ps.SpecError, match=words):
         kernel(c, 0.2, N)

@@ -15,7 +15,9 @@ RUN = {"store": False, "progress": False}
 
 def test_descent_follows_the_exact_flow():
     times = [50.0, 100.0, 200.0]
-    descent = ps.run("lazy_to_rich", "online_sgd", batch=1000, steps=2000, at=times, **RUN).sel(time=times)
+    descent = ps.run("lazy_to_rich", "online_sgd", batch=1000, steps=2000, at=times, **RUN).sel(
+        time=times
+    )
     flow = ps.run("lazy_to_rich", "exact_flow", horizon=200.0, at=times, **RUN).sel(time=times)
     for name, tolerance in (("p", 4e-3), ("g", 3e-3), ("w_kq", 1e-4), ("h", 1e-3)):
         np.testing.assert_allclose(descent[name], flow[name], atol=tolerance)
@@ -24,10 +26,14 @@ def test_descent_follows_the_exact_flow():
 
 def test_boolean_descent_follows_the_boolean_flow():
     times = [20.0, 100.0]
-    descent = ps.run("lazy_to_rich", "online_sgd", tokens="boolean", batch=250, steps=1000, at=times, **RUN)
+    descent = ps.run(
+        "lazy_to_rich", "online_sgd", tokens="boolean", batch=250, steps=1000, at=times, **RUN
+    )
     flow = ps.run("lazy_to_rich", "exact_flow", tokens="boolean", horizon=100.0, at=times, **RUN)
     for name, tolerance in (("p", 2e-2), ("g", 1e-2), ("w_kq", 2e-4), ("h", 3e-3)):
-        np.testing.assert_allclose(descent[name].sel(time=times), flow[name].sel(time=times), atol=tolerance)
+        np.testing.assert_allclose(
+            descent[name].sel(time=times), flow[name].sel(time=times), atol=tolerance
+        )
 
 
 def test_lanes_of_one_seed_share_their_batches_and_equal_single_runs():
@@ -41,7 +47,16 @@ def test_lanes_of_one_seed_share_their_batches_and_equal_single_runs():
 
 def test_descent_multiplies_the_imbalance_by_one_minus_a_square():
     """w_Q^2 - w_K^2 is multiplied by 1 - (eta dL/dc)^2, and dL/dc is read off the step itself."""
-    found = ps.run("lazy_to_rich", "online_sgd", imbalance=2.0, eta=1.0, batch=64, steps=50, at=np.arange(51.0), **RUN)
+    found = ps.run(
+        "lazy_to_rich",
+        "online_sgd",
+        imbalance=2.0,
+        eta=1.0,
+        batch=64,
+        steps=50,
+        at=np.arange(51.0),
+        **RUN,
+    )
     w_k, w_q, balance = found.w_k.values, found.w_q.values, found.balance.values
     push = (w_k[1:] - w_k[:-1]) / w_q[:-1]
     np.testing.assert_allclose(balance[1:], balance[:-1] * (1 - push**2), rtol=1e-13)
@@ -50,14 +65,27 @@ def test_descent_multiplies_the_imbalance_by_one_minus_a_square():
 def test_joint_descent_follows_the_joint_flow():
     """From a large start: from a small one the first layer's escape is a matter of noise."""
     times, same = [5.0, 20.0], {"sigma": 0.3, "length": 10}
-    descent = ps.run("lazy_to_rich", "online_sgd", joint=True, batch=1000, steps=200, at=times, **same, **RUN)
+    descent = ps.run(
+        "lazy_to_rich", "online_sgd", joint=True, batch=1000, steps=200, at=times, **same, **RUN
+    )
     flow = ps.run("lazy_to_rich", "joint_flow", horizon=20.0, at=times, **same, **RUN)
     for name in ("first_slope", "p", "g"):
-        np.testing.assert_allclose(descent[name].sel(time=times), flow[name].sel(time=times), atol=0.02)
+        np.testing.assert_allclose(
+            descent[name].sel(time=times), flow[name].sel(time=times), atol=0.02
+        )
 
 
 def test_the_printed_range_never_reads_the_token_to_copy():
-    found = ps.run("lazy_to_rich", "online_sgd", index_range="L-2", length=12, batch=250, steps=300, at=[30.0], **RUN)
+    found = ps.run(
+        "lazy_to_rich",
+        "online_sgd",
+        index_range="L-2",
+        length=12,
+        batch=250,
+        steps=300,
+        at=[30.0],
+        **RUN,
+    )
     assert float(found.loss_g4.sel(time=30.0)) == pytest.approx(0.125, abs=1e-4)
     assert abs(float(found.g.sel(time=30.0))) < 0.05
 
@@ -67,7 +95,9 @@ def some():
     spec = Spec(dim=4, alpha=2.0)
     keys = jr.split(jr.key(2), 2)
     W_K, W_Q = (0.3 * jr.normal(k, (4, 4)) for k in keys)
-    return spec, matrix.MatrixWeights(jnp.asarray(0.4), jnp.asarray(0.3), jnp.asarray(0.25), W_K, W_Q)
+    return spec, matrix.MatrixWeights(
+        jnp.asarray(0.4), jnp.asarray(0.3), jnp.asarray(0.25), W_K, W_Q
+    )
 
 
 def test_the_closed_form_of_matrices_and_its_gradient(some):
@@ -98,34 +128,48 @@ def test_the_closed_form_of_matrices_is_the_limit_of_many_keys(some):
 
 def test_one_dimension_is_the_scalar_model():
     spec = Spec(dim=1, w_star=0.3)
-    w = matrix.MatrixWeights(*(jnp.asarray(x) for x in (0.4, 0.3, 0.25)), jnp.array([[0.5]]), jnp.array([[0.6]]))
+    w = matrix.MatrixWeights(
+        *(jnp.asarray(x) for x in (0.4, 0.3, 0.25)), jnp.array([[0.5]]), jnp.array([[0.6]])
+    )
     S, X, top = ((1 - 2 * c * d) ** -0.5 for c, d in ((0.3, 0.3), (0.3, 0.3), (0.3, 0.3)))
-    assert matrix.losses(w, spec)[1] == pytest.approx(0.5 * (0.25 * top + 0.0625 * S - 0.25 * X) / 38, rel=1e-12)
+    assert matrix.losses(w, spec)[1] == pytest.approx(
+        0.5 * (0.25 * top + 0.0625 * S - 0.25 * X) / 38, rel=1e-12
+    )
 
 
 def test_the_sum_over_coordinates_is_the_dimension_times_the_mean(some):
     spec, w = some
-    np.testing.assert_allclose(matrix.losses(w, spec.replace(reduction="sum")), 4 * matrix.losses(w, spec), rtol=1e-14)
+    np.testing.assert_allclose(
+        matrix.losses(w, spec.replace(reduction="sum")), 4 * matrix.losses(w, spec), rtol=1e-14
+    )
     batch = matrix.draw(jr.key(0), 8, spec)
-    total, mean = (matrix.sampled_losses(w, batch, spec.replace(reduction=r)) for r in ("sum", "mean"))
+    total, mean = (
+        matrix.sampled_losses(w, batch, spec.replace(reduction=r)) for r in ("sum", "mean")
+    )
     np.testing.assert_allclose(total, 4 * mean, rtol=1e-14)
 
 
 def test_matrices_start_with_the_norm_sigma():
     w = matrix.start(jr.key(0), Spec(dim=7))
-    assert (jnp.linalg.norm(w.W_K), jnp.linalg.norm(w.W_Q)) == pytest.approx((0.01, 0.01), rel=1e-12)
+    assert (jnp.linalg.norm(w.W_K), jnp.linalg.norm(w.W_Q)) == pytest.approx(
+        (0.01, 0.01), rel=1e-12
+    )
 
 
 def test_adam_learns_the_induction_head_first():
     times = [0.25, 0.5, 1.0, 1.5]
-    found = ps.run("lazy_to_rich", "high_dimensional", preset="figure_4_adam", steps=3000, at=times, **RUN)
+    found = ps.run(
+        "lazy_to_rich", "high_dimensional", preset="figure_4_adam", steps=3000, at=times, **RUN
+    )
     found = found.sel(time=times)
     assert found.loss_g4.values == pytest.approx([8.1e-2, 3.7e-2, 1.7e-2, 9.8e-3], rel=0.05)
     assert found.loss_ih.values == pytest.approx([9.8e-4, 2.0e-4, 1.1e-6, 8e-11], rel=0.1)
 
 
 def test_gradient_descent_is_stuck():
-    found = ps.run("lazy_to_rich", "high_dimensional", preset="figure_4_gd", at=[400.0, 4000.0], **RUN)
+    found = ps.run(
+        "lazy_to_rich", "high_dimensional", preset="figure_4_gd", at=[400.0, 4000.0], **RUN
+    )
     late = found.sel(time=4000.0)
     assert float(late.loss_g4) == pytest.approx(6.3e-5, rel=0.01)
     assert float(late.loss_ih) == pytest.approx(3.98e-5, rel=2e-3)
@@ -151,7 +195,9 @@ def test_the_target_has_two_readings():
 def test_times_asked_for_are_the_same_numbers_in_every_arm(arm):
     asked = [0.1, 0.3, 0.7]
     step = {"eta": 0.1} if arm == "online_sgd" else {}
-    found = ps.run("lazy_to_rich", arm, preset="tiny", at=asked, store=False, progress=False, **step)
+    found = ps.run(
+        "lazy_to_rich", arm, preset="tiny", at=asked, store=False, progress=False, **step
+    )
     assert found.time.values.tolist() == asked
     assert found.sel(time=0.3).loss.ndim == 0
 

@@ -11,7 +11,10 @@ from phasescope.studies.lazy_to_rich.event_times import ROUGH, first_time, value
 from phasescope.studies.lazy_to_rich.phases import phase_times, ran_to_the_end
 
 N, TARGET, SIGMA, HALF = 38, 0.49**2, 0.01, 0.5  # Figure 1: g* = h* = 1/2
-EXPONENTIAL = (lambda a, b: (1 - (a + b) ** 2) ** -0.5, lambda a, b: (a + b) * (1 - (a + b) ** 2) ** -1.5)
+EXPONENTIAL = (
+    lambda a, b: (1 - (a + b) ** 2) ** -0.5,
+    lambda a, b: (a + b) * (1 - (a + b) ** 2) ** -1.5,
+)
 MANY_KEYS = (lambda a, b: (1 - 2 * a * b) ** -0.5, lambda a, b: b * (1 - 2 * a * b) ** -1.5)
 FLOWS = {"paper_flow": (EXPONENTIAL, 2.0), "mean_field_flow": (MANY_KEYS, 1.0)}
 
@@ -21,7 +24,9 @@ class Reference:
 
     def __init__(self, arm, end=6000.0):
         (self.kernel, self.slope), self.kappa = FLOWS[arm]
-        self.path = solve_ivp(self.field, (0, end), [SIGMA] * 4, "LSODA", rtol=1e-11, atol=1e-14, dense_output=True).sol
+        self.path = solve_ivp(
+            self.field, (0, end), [SIGMA] * 4, "LSODA", rtol=1e-11, atol=1e-14, dense_output=True
+        ).sol
 
     def field(self, t, state):
         p, g, w, h = state
@@ -43,7 +48,9 @@ class Reference:
     def loss_ih(self, t):
         w, h = self.path(t)[2:]
         F, c = self.kernel, w * w
-        return (0.5 * HALF**2 * F(TARGET, TARGET) + 0.5 * h * h * F(c, c) - h * HALF * F(c, TARGET)) / N
+        return (
+            0.5 * HALF**2 * F(TARGET, TARGET) + 0.5 * h * h * F(c, c) - h * HALF * F(c, TARGET)
+        ) / N
 
     def times(self, observed):
         root = lambda f, a, b: brentq(f, a, b, xtol=1e-10, rtol=1e-12)
@@ -51,7 +58,10 @@ class Reference:
         plateau = self.loss_ih(observed)
         left = lambda q: root(lambda t: self.loss_ih(t) - q * plateau, observed + 1e-6, 5900)
         top = minimize_scalar(
-            lambda t: -self.path(t)[3], bounds=(300, 4000), method="bounded", options={"xatol": 1e-6}
+            lambda t: -self.path(t)[3],
+            bounds=(300, 4000),
+            method="bounded",
+            options={"xatol": 1e-6},
         ).x
         return {
             "T_I": root(lambda t: self.loss_g4(t) - 0.01 * self.loss_g4(0), 50, 500),
@@ -72,7 +82,9 @@ def both(request):
     from phasescope.verbs.evidence import Evidence
 
     asked: Runs = {"paper_flow": evidence.paper, "mean_field_flow": evidence.limit}[request.param]
-    return Evidence(study, default_context(False, progress=False)).get(asked)[0], Reference(request.param)
+    return Evidence(study, default_context(False, progress=False)).get(asked)[0], Reference(
+        request.param
+    )
 
 
 @pytest.mark.parametrize("observation", ["robust", "paper"])
@@ -80,7 +92,9 @@ def test_phase_times_are_those_of_an_independent_integrator(both, observation):
     run, reference = both
     found = phase_times(run, observation)
     expected, _ = reference.times(float(found.T_o))
-    np.testing.assert_allclose([float(found[k]) for k in expected], list(expected.values()), rtol=1e-6)
+    np.testing.assert_allclose(
+        [float(found[k]) for k in expected], list(expected.values()), rtol=1e-6
+    )
 
 
 def test_the_maximum_of_the_value_is_found_to_what_a_maximum_allows(both):

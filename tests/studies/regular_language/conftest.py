@@ -46,7 +46,9 @@ def train_full():
             steps = {"u": eta, "W": eta * lam * rate(t, lam, switch)}
             return jax.tree.map(lambda x, size, g: x - size * g, params, steps, slope(params))
 
-        return jax.jit(lambda params: lax.fori_loop(0, steps, update, params))(model.zeros(len(pivots)))
+        return jax.jit(lambda params: lax.fori_loop(0, steps, update, params))(
+            model.zeros(len(pivots))
+        )
 
     return run
 

@@ -29,7 +29,11 @@ def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
     arm = request.arm.__name__
     if request.preset in ("theorem_256", "theorem_1024"):
         run = real(theorem_64)
-        return run if request.preset == "theorem_256" else run.drop_vars(["score_other", "W_drift", "margin_norm"])
+        return (
+            run
+            if request.preset == "theorem_256"
+            else run.drop_vars(["score_other", "W_drift", "margin_norm"])
+        )
     if arm in ("log_flow", "frozen"):
         return _flow(request)
     if arm == "handover":
@@ -62,13 +66,21 @@ def _saddle() -> xr.Dataset:
 def _flow(request: Runs) -> xr.Dataset:
     """The loss falls like 1 / t, and the read-out grows by |u*| in each e-fold."""
     t = xr.DataArray(np.geomspace(1e-2, dict(request.changes)["horizon"], 240), dims="time")
-    ds = xr.Dataset({"loss": 4 / (1 + t), "u_norm": 151.2 * np.log1p(t), "margin_norm": 151.2}, {"time": t.values})
+    ds = xr.Dataset(
+        {"loss": 4 / (1 + t), "u_norm": 151.2 * np.log1p(t), "margin_norm": 151.2},
+        {"time": t.values},
+    )
     return _labelled(ds, request)
 
 
 def _handover(request: Runs) -> xr.Dataset:
-    values = {"loss": [2.0794, 2.5884, 0.41416, 0.09450, 0.04688], "accuracy": [0.5, 2 / 3, 1.0, 1.0, 1.0]}
-    ds = xr.Dataset({k: ("time", v) for k, v in values.items()}, {"time": [0.0, 1000.0, 2000.0, 3000.0, 4000.0]})
+    values = {
+        "loss": [2.0794, 2.5884, 0.41416, 0.09450, 0.04688],
+        "accuracy": [0.5, 2 / 3, 1.0, 1.0, 1.0],
+    }
+    ds = xr.Dataset(
+        {k: ("time", v) for k, v in values.items()}, {"time": [0.0, 1000.0, 2000.0, 3000.0, 4000.0]}
+    )
     return _labelled(ds, request)
 
 
@@ -79,7 +91,9 @@ def _long_phase_1(request: Runs) -> xr.Dataset:
     chance = (N - 1) * np.log(2)
     loss = chance / (1 + (time / (11 * N**1.46)) ** 2)
     right = np.where(time >= 15 * N**0.8, 1.0, 0.5)
-    return _labelled(xr.Dataset({"loss": ("time", loss), "accuracy": ("time", right)}, {"time": time}), request)
+    return _labelled(
+        xr.Dataset({"loss": ("time", loss), "accuracy": ("time", right)}, {"time": time}), request
+    )
 
 
 def _sweep(request: Sweeps, real: Callable) -> xr.Dataset:
@@ -89,7 +103,10 @@ def _sweep(request: Sweeps, real: Callable) -> xr.Dataset:
     if "init_scale" in axes:
         axes = {"seed": np.arange(request.seeds), **axes, "time": np.array(request.at, dtype=float)}
         fall = 2.08 * np.array([1.0, 0.1])
-        return _labelled(xr.Dataset({"loss": (list(axes), np.broadcast_to(fall, (4, 2, 2)).copy())}, axes), request)
+        return _labelled(
+            xr.Dataset({"loss": (list(axes), np.broadcast_to(fall, (4, 2, 2)).copy())}, axes),
+            request,
+        )
     lam = axes["lam"]
     if "base_length" in changes:
         power = 2.017 if changes["base_length"] == 4 else 1.02
@@ -98,5 +115,7 @@ def _sweep(request: Sweeps, real: Callable) -> xr.Dataset:
         half = 30 * lam[:, None] ** (1.08 if "schedule" in changes else 0.54)
         time = np.array(request.at, dtype=float)
         loss = 5 * np.log(2) / (1 + time / half)
-        return _labelled(xr.Dataset({"loss": (("lam", "time"), loss)}, {**axes, "time": time}), request)
+        return _labelled(
+            xr.Dataset({"loss": (("lam", "time"), loss)}, {**axes, "time": time}), request
+        )
     return real(request)

@@ -21,9 +21,20 @@ from phasescope.verbs.evidence import Evidence
 from ..contract import FigureContract, kept
 
 FIGURES = {figure.id: figure for figure in study.figures}
-PAPER = {"figure_2": 576, "figure_3": 671, "figure_4": 3171, "figure_5": 5994, "figure_6": 597}  # with their t_2
+PAPER = {
+    "figure_2": 576,
+    "figure_3": 671,
+    "figure_4": 3171,
+    "figure_5": 5994,
+    "figure_6": 597,
+}  # with their t_2
 SMALL_SWEEP = ps.sweeps(
-    symmetric, switch=[1, 100], lam=[1.0, 4.0, 400.0], eta=0.1, steps=10_000, at=[0, 20, 100, 300, 1000, 3000, 10_000]
+    symmetric,
+    switch=[1, 100],
+    lam=[1.0, 4.0, 400.0],
+    eta=0.1,
+    steps=10_000,
+    at=[0, 20, 100, 300, 1000, 3000, 10_000],
 )
 
 
@@ -63,7 +74,11 @@ def drawn(get):
             return run, as_flow(run)
         even, parity = get(evidence.figure_2), get(evidence.figure_3)
         if id == "theorem_regime":
-            return *[get(evidence.theorem_6)] * len(regime.THEOREM), made_up(6, 60.0), made_up(12, 100.0)
+            return (
+                *[get(evidence.theorem_6)] * len(regime.THEOREM),
+                made_up(6, 60.0),
+                made_up(12, 100.0),
+            )
         return {
             "attention_scores": (even, as_flow(even), parity, as_flow(parity)),
             "early_laws": lambda: (get(evidence.early_even_pairs),),
@@ -84,7 +99,9 @@ def drawn(get):
 
 def upright(axes):
     """Where the vertical lines are, by colour."""
-    lines = [line for line in axes.lines if len(line.get_xdata()) == 2 and np.ptp(line.get_xdata()) == 0]
+    lines = [
+        line for line in axes.lines if len(line.get_xdata()) == 2 and np.ptp(line.get_xdata()) == 0
+    ]
     return {line.get_color(): float(line.get_xdata()[0]) for line in lines}
 
 
@@ -94,7 +111,14 @@ def words(axes):
 
 
 def test_the_figures_of_the_paper_and_ours_are_there():
-    ours = {"overview", "theorem_regime", "phase_diagram", "late_time", "parity_stairs", "chain_of_thought"}
+    ours = {
+        "overview",
+        "theorem_regime",
+        "phase_diagram",
+        "late_time",
+        "parity_stairs",
+        "chain_of_thought",
+    }
     assert PAPER.keys() | ours <= FIGURES.keys()
 
 
@@ -116,18 +140,26 @@ def test_the_orange_line_is_where_the_read_out_bends(get):
 
 def test_figure_2_draws_the_loss_that_was_measured(get, drawn):
     line = drawn("figure_2").axes[0].lines[0]
-    np.testing.assert_array_equal(line.get_ydata(), get(evidence.figure_2).loss.sel(time=slice(0, 1000)))
+    np.testing.assert_array_equal(
+        line.get_ydata(), get(evidence.figure_2).loss.sel(time=slice(0, 1000))
+    )
 
 
 def test_the_flow_is_drawn_at_tau_over_eta(drawn):
     descent, flow = drawn("figure_2").axes[0].lines[:2]
-    np.testing.assert_allclose(flow.get_ydata(), np.interp(flow.get_xdata(), descent.get_xdata(), descent.get_ydata()))
+    np.testing.assert_allclose(
+        flow.get_ydata(), np.interp(flow.get_xdata(), descent.get_xdata(), descent.get_ydata())
+    )
     assert flow.get_linestyle() == "--"
 
 
 def test_figure_3_shows_the_pivot_and_the_first_token_of_length_5(drawn):
     panel = drawn("figure_3").axes[2]
-    assert sum("varphi_2" in word for word in words(panel)) == sum("varphi_1" in word for word in words(panel)) == 2
+    assert (
+        sum("varphi_2" in word for word in words(panel))
+        == sum("varphi_1" in word for word in words(panel))
+        == 2
+    )
     assert panel.lines[0].get_ydata()[0] == pytest.approx(1 / 5)
 
 
@@ -159,7 +191,11 @@ def test_exponents_of_the_duration_of_phase_1_are_fitted():
 
     axes = Figure().subplots()
     regime.draw_times([made_up(N, 3 * N**0.75) for N in (4, 16, 64)], axes)
-    assert [word.partition("$")[2] for word in words(axes)] == ["N^{0.75}$", "N^{0.75}$", r"\tau_0 = 1/N$"]
+    assert [word.partition("$")[2] for word in words(axes)] == [
+        "N^{0.75}$",
+        "N^{0.75}$",
+        r"\tau_0 = 1/N$",
+    ]
 
 
 def test_the_line_of_the_theorems_is_one_over_n(drawn):
@@ -197,7 +233,11 @@ def test_what_is_not_learned_is_left_blank_in_the_phase_diagram(drawn):
 
 def test_the_map_of_thought_is_the_accuracy(get, drawn):
     mesh = drawn("chain_of_thought").axes[0].collections[0].get_array()
-    truth = get(evidence.figure_2).cot_accuracy.sel(time=slice(50, None)).transpose("input_length", "time")
+    truth = (
+        get(evidence.figure_2)
+        .cot_accuracy.sel(time=slice(50, None))
+        .transpose("input_length", "time")
+    )
     np.testing.assert_array_equal(np.asarray(mesh).reshape(truth.shape), truth)
 
 
@@ -210,6 +250,11 @@ def test_uniform_attention_has_no_margin(get):
 
 def test_figures_share_their_runs_with_the_claims():
     asked = {request for claim in claims for where in claim.regimes for request in where.evidence}
-    fresh = {figure.id: [request for request in figure.evidence if request not in asked] for figure in study.figures}
-    assert not any(fresh[id] for id in ("early_laws", "late_time", "parity_stairs", "chain_of_thought"))
+    fresh = {
+        figure.id: [request for request in figure.evidence if request not in asked]
+        for figure in study.figures
+    }
+    assert not any(
+        fresh[id] for id in ("early_laws", "late_time", "parity_stairs", "chain_of_thought")
+    )
     assert len(fresh["theorem_regime"]) == 3

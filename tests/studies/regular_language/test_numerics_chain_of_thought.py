@@ -7,7 +7,11 @@ import pytest
 from phasescope.studies.regular_language import chain_of_thought, data
 from phasescope.studies.regular_language.reductions import symmetry
 
-TASKS = {"even pairs": data.even_pairs_pivots(6), "parity 4": data.parity_pivots(4), "parity 5": data.parity_pivots(5)}
+TASKS = {
+    "even pairs": data.even_pairs_pivots(6),
+    "parity 4": data.parity_pivots(4),
+    "parity 5": data.parity_pivots(5),
+}
 TIMES = [0, 1, 50, 150, 200, 240, 300, 400, 700, 2000]
 
 
@@ -25,7 +29,10 @@ def test_linear_algebra_equals_enumeration_along_a_run(pivots, truncated, train)
     for time in TIMES:
         state = train(pivots, time)
         full = jax.tree.map(np.asarray, symmetry.to_full(state, pivots))
-        expected = [chain_of_thought.cot_accuracy_by_enumeration(full, 2.0, L, truncated=truncated) for L in lengths]
+        expected = [
+            chain_of_thought.cot_accuracy_by_enumeration(full, 2.0, L, truncated=truncated)
+            for L in lengths
+        ]
         assert by_reduction(state, pivots, 2.0, lengths, truncated).tolist() == expected, time
 
 
@@ -37,10 +44,13 @@ def test_linear_algebra_equals_enumeration_for_random_models_and_pivots(truncate
         pivots = np.array([rng.integers(1, L + 1) for L in range(1, 7)])
         W = 3 * rng.normal(size=(2, 6)), 3 * np.tril(rng.normal(size=(6, 6)))
         state = symmetry.State(rng.normal(size=6), *W)
-        state = symmetry.from_full(symmetry.to_full(jax.tree.map(jax.numpy.asarray, state), pivots), pivots)
+        state = symmetry.from_full(
+            symmetry.to_full(jax.tree.map(jax.numpy.asarray, state), pivots), pivots
+        )
         full = jax.tree.map(np.asarray, symmetry.to_full(state, pivots))
         expected = [
-            chain_of_thought.cot_accuracy_by_enumeration(full, 1.0, L, truncated=truncated) for L in range(1, 8)
+            chain_of_thought.cot_accuracy_by_enumeration(full, 1.0, L, truncated=truncated)
+            for L in range(1, 8)
         ]
         assert by_reduction(state, pivots, 1.0, range(1, 8), truncated).tolist() == expected
         seen |= set(expected)
@@ -53,7 +63,9 @@ def test_leading_axes_are_independent():
     match = rng.normal(size=(3, 4, 6))
     differ = rng.normal(size=(3, 4, 6))
     beyond = rng.normal(size=(3, 4)) > 0
-    together = chain_of_thought.cot_accuracy(match, differ, beyond, pivots, range(1, 7), truncated=False)
+    together = chain_of_thought.cot_accuracy(
+        match, differ, beyond, pivots, range(1, 7), truncated=False
+    )
     assert together.shape == (3, 4, 6)
     for i, j in product(range(3), range(4)):
         alone = chain_of_thought.cot_accuracy(
@@ -65,7 +77,12 @@ def test_leading_axes_are_independent():
 def test_one_token_is_its_own_parity():
     for truncated in (True, False):
         assert chain_of_thought.cot_accuracy(
-            -np.ones(3), np.ones(3), np.array(False), data.even_pairs_pivots(3), [1], truncated=truncated
+            -np.ones(3),
+            np.ones(3),
+            np.array(False),
+            data.even_pairs_pivots(3),
+            [1],
+            truncated=truncated,
         ).tolist() == [1.0]
 
 
@@ -98,5 +115,11 @@ def test_the_trained_even_pairs_model_of_figure_2_does_truncated_thought(even_pa
 
 def test_the_trained_parity_model_thinks_freely_at_its_base_length_only(parity, train):
     state = train(parity, 1000)
-    assert by_reduction(state, parity, 2.0, [2, 3, 4, 5, 6], False).tolist() == [1.0, 0.5, 1.0, 0.5, 0.5]
+    assert by_reduction(state, parity, 2.0, [2, 3, 4, 5, 6], False).tolist() == [
+        1.0,
+        0.5,
+        1.0,
+        0.5,
+        0.5,
+    ]
     assert by_reduction(state, parity, 2.0, [2, 3, 4], True).tolist() == [1.0, 1.0, 1.0]

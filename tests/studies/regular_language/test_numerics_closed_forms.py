@@ -25,7 +25,9 @@ def test_after_one_step_only_the_first_token_score_has_moved(pivots, train):
 
 def test_the_second_step_has_the_corrected_constant(pivots, train):
     eta = 1e-3
-    expected = [-(eta**2) / 32 * sum(L**-2.0 for L in range(position, 9)) for position in range(2, 9)]
+    expected = [
+        -(eta**2) / 32 * sum(L**-2.0 for L in range(position, 9)) for position in range(2, 9)
+    ]
     np.testing.assert_allclose(train(pivots, 2, eta=eta).v[1:], expected, rtol=1e-5)
 
 
@@ -63,15 +65,21 @@ def test_position_two_leads_the_others_by_the_fourth_order(train):
 
 
 def test_many_small_steps_follow_the_powers_of_time():
-    np.testing.assert_allclose(closed_forms.step_clock(1e-6, 10**5), closed_forms.flow_clock(0.1), rtol=1e-4)
+    np.testing.assert_allclose(
+        closed_forms.step_clock(1e-6, 10**5), closed_forms.flow_clock(0.1), rtol=1e-4
+    )
 
 
 def test_the_growth_rate_of_the_cot_saddle_is_the_known_one():
-    rate = closed_forms.growth_rate(data.parity_pivots(4), data.length_weights(6, first=4), lam=2.0, k=0.5)
+    rate = closed_forms.growth_rate(
+        data.parity_pivots(4), data.length_weights(6, first=4), lam=2.0, k=0.5
+    )
     np.testing.assert_allclose(rate, 0.0207314549, atol=1e-10)
 
 
-@pytest.mark.parametrize(("pivots", "first"), [(data.parity_pivots(4), 4), (data.even_pairs_pivots(5), 2)])
+@pytest.mark.parametrize(
+    ("pivots", "first"), [(data.parity_pivots(4), 4), (data.even_pairs_pivots(5), 2)]
+)
 def test_the_growth_rate_is_minus_the_lowest_hessian_eigenvalue_of_the_full_model(pivots, first):
     alpha = data.length_weights(len(pivots), first=first)
     lam = 3.0
@@ -92,14 +100,19 @@ def test_the_soft_mode_of_even_pairs_grows_like_the_square_root():
     pivots = data.even_pairs_pivots(20)
     alpha = data.length_weights(20, first=2)
     estimate = np.sqrt(sum(L**-2.0 for L in range(2, 21)) / 1e6) / 8
-    np.testing.assert_allclose(closed_forms.growth_rate(pivots, alpha, 1e6, 1.0), estimate, rtol=0.02)
+    np.testing.assert_allclose(
+        closed_forms.growth_rate(pivots, alpha, 1e6, 1.0), estimate, rtol=0.02
+    )
 
 
 def test_the_theorem_setting_at_length_eight():
     setting = closed_forms.theorem_setting(8)
     assert setting.lam == 64
     np.testing.assert_allclose(setting.eta, 1 / 16)
-    assert (setting.switch, setting.horizon) == (2, 20)  # 1 / (8/16) = 2 exactly; 32^(2/3) * 2 = 20.16
+    assert (setting.switch, setting.horizon) == (
+        2,
+        20,
+    )  # 1 / (8/16) = 2 exactly; 32^(2/3) * 2 = 20.16
 
 
 def test_the_horizon_of_the_paper_setting_ends_before_its_first_phase():
@@ -109,7 +122,11 @@ def test_the_horizon_of_the_paper_setting_ends_before_its_first_phase():
 def test_the_norm_bound_is_negative_for_three_million_steps():
     first = 14 * 151.22**2 / 0.1
     assert round(first / 1e6, 1) == 3.2
-    assert closed_forms.norm_bound(first, 100, 0.1, 151.22) < 0 < closed_forms.norm_bound(2 * first, 100, 0.1, 151.22)
+    assert (
+        closed_forms.norm_bound(first, 100, 0.1, 151.22)
+        < 0
+        < closed_forms.norm_bound(2 * first, 100, 0.1, 151.22)
+    )
     assert closed_forms.norm_bound(50, 100, 0.1, 151.22) == -np.inf
 
 
@@ -118,7 +135,9 @@ def test_the_cosine_bound_is_one_at_six_times_the_margin_norm():
 
 
 def test_the_loss_bound_of_the_paper_setting_is_a_million_times_the_loss():
-    np.testing.assert_allclose(closed_forms.loss_bound(1e4, 0.1, 6, 151.22, constant=1.0), 1.4e4, rtol=0.03)
+    np.testing.assert_allclose(
+        closed_forms.loss_bound(1e4, 0.1, 6, 151.22, constant=1.0), 1.4e4, rtol=0.03
+    )
 
 
 def test_the_softmax_is_half_lipschitz():

@@ -19,7 +19,9 @@ def accuracies(pivots, steps, lam, switch, eta=0.1):
         return symmetry.step(state, pivots, eta, lam, k), symmetry.accuracy_by_length(T, pivots)
 
     return np.asarray(
-        jax.jit(lambda state: lax.scan(update, state, jnp.arange(steps + 1))[1])(symmetry.zeros(len(pivots)))
+        jax.jit(lambda state: lax.scan(update, state, jnp.arange(steps + 1))[1])(
+            symmetry.zeros(len(pivots))
+        )
     )
 
 
@@ -72,7 +74,10 @@ def test_each_length_is_learnt_for_good_at_the_known_step(run, request):
 
 
 def test_vanilla_descent_learns_even_pairs_at_256_and_parity_at_655(even_pairs, parity):
-    times = [sustained(np.all(accuracies(pivots, 4000, 2.0, 0) == 1, axis=1)) for pivots in (even_pairs, parity)]
+    times = [
+        sustained(np.all(accuracies(pivots, 4000, 2.0, 0) == 1, axis=1))
+        for pivots in (even_pairs, parity)
+    ]
     assert times == [256, 655]
 
 
@@ -82,7 +87,9 @@ def test_parity_is_learnt_lost_and_learnt_again(parity):
 
 
 def test_the_printed_longest_length_delays_parity_to_2789():
-    assert sustained(np.all(accuracies(data.parity_pivots(4, 7), 6000, 2.0, 100) == 1, axis=1)) == 2789
+    assert (
+        sustained(np.all(accuracies(data.parity_pivots(4, 7), 6000, 2.0, 100) == 1, axis=1)) == 2789
+    )
 
 
 @pytest.mark.parametrize(("max_length", "loss"), [(6, 4.045), (64, 44.156)])

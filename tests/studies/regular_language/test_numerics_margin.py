@@ -17,12 +17,16 @@ def of_scores(state, pivots, lam):
 
 
 @pytest.mark.parametrize("steps", [100, 400, 1000])
-@pytest.mark.parametrize("pivots", [data.even_pairs_pivots(6), data.parity_pivots(4), data.parity_pivots(5)])
+@pytest.mark.parametrize(
+    "pivots", [data.even_pairs_pivots(6), data.parity_pivots(4), data.parity_pivots(5)]
+)
 def test_the_direction_agrees_with_a_quadratic_programme(pivots, steps, train):
     rows = rows_of(train(pivots, steps), pivots, 2.0)
     found = margin.max_margin(rows)
     N = len(pivots)
-    expected = quadprog.solve_qp(np.eye(N), np.zeros(N), np.ascontiguousarray(rows.T), np.ones(len(rows)))[0]
+    expected = quadprog.solve_qp(
+        np.eye(N), np.zeros(N), np.ascontiguousarray(rows.T), np.ones(len(rows))
+    )[0]
     assert found.reliable
     np.testing.assert_allclose(found.v, expected, rtol=1e-6, atol=1e-8 * found.norm)
 
@@ -41,7 +45,9 @@ def test_the_direction_agrees_with_a_general_minimiser(even_pairs, train):
 
 
 def test_a_problem_solved_by_hand():
-    found = margin.max_margin(np.array([[2 / 3, 0.0], [0.5, -0.5]]))  # v_1 >= 3/2 and v_1 - v_2 >= 2
+    found = margin.max_margin(
+        np.array([[2 / 3, 0.0], [0.5, -0.5]])
+    )  # v_1 >= 3/2 and v_1 - v_2 >= 2
     np.testing.assert_allclose(found.v, [1.5, -0.5], atol=1e-12)
     np.testing.assert_allclose(found.norm, np.sqrt(5), rtol=1e-12)
     assert found.active == 2
@@ -70,17 +76,24 @@ def test_sixteen_and_a_hundred_digits_agree_where_sixteen_suffice(lam, parity, t
 
 
 @pytest.mark.parametrize("lam", [1e3, 1e5, 1e8])
-def test_a_norm_beyond_sixteen_digits_is_called_unreliable_and_found_from_the_scores(lam, parity, train):
+def test_a_norm_beyond_sixteen_digits_is_called_unreliable_and_found_from_the_scores(
+    lam, parity, train
+):
     state = train(parity, 100, lam=lam)
     exact = of_scores(state, parity, lam)
     assert not margin.max_margin(rows_of(state, parity, lam)).reliable
     assert exact.reliable
-    np.testing.assert_allclose(exact.norm / lam**2, 604.6, rtol=1e-3)  # Theta(lam^2), as at moderate lam
+    np.testing.assert_allclose(
+        exact.norm / lam**2, 604.6, rtol=1e-3
+    )  # Theta(lam^2), as at moderate lam
 
 
 def test_attention_that_does_not_separate_has_no_margin(even_pairs):
     state = symmetry.zeros(6)
-    for found in (margin.max_margin(rows_of(state, even_pairs, 2.0)), of_scores(state, even_pairs, 2.0)):
+    for found in (
+        margin.max_margin(rows_of(state, even_pairs, 2.0)),
+        of_scores(state, even_pairs, 2.0),
+    ):
         assert found.norm == np.inf
         assert not found.reliable
 
@@ -91,9 +104,13 @@ def test_the_window_of_theorem_4_4_is_empty_in_its_own_setting(max_length, ratio
     setting = closed_forms.theorem_setting(max_length)
     state = train(pivots, setting.switch, lam=setting.lam, eta=setting.eta, switch=setting.switch)
     exact = of_scores(state, pivots, setting.lam)
-    weak = closed_forms.weak_margin_norm(float(state.p[-1]), float(state.q[-1]), setting.lam, max_length)
+    weak = closed_forms.weak_margin_norm(
+        float(state.p[-1]), float(state.q[-1]), setting.lam, max_length
+    )
     np.testing.assert_allclose(weak, exact.norm, rtol=1e-5)
-    np.testing.assert_allclose(closed_forms.window_ratio(setting.eta, setting.horizon, exact.norm), ratio, rtol=0.05)
+    np.testing.assert_allclose(
+        closed_forms.window_ratio(setting.eta, setting.horizon, exact.norm), ratio, rtol=0.05
+    )
 
 
 def test_lengths_without_weight_give_no_rows(parity):
@@ -111,7 +128,9 @@ def test_lengths_without_weight_give_no_rows(parity):
         ("log_flow", "lam", 2.0, 2.000001, 1e-308),
     ],
 )
-def test_a_lane_that_leaves_the_finite_numbers_does_not_touch_its_neighbour(arm, field, good, near, bad):
+def test_a_lane_that_leaves_the_finite_numbers_does_not_touch_its_neighbour(
+    arm, field, good, near, bad
+):
     def sweep(other):
         axis = {field: [good, other]}
         return ps.sweep("regular_language", arm, preset="tiny", store=False, **axis)
@@ -131,5 +150,7 @@ def test_rows_that_are_no_numbers_have_no_margin():
 
 
 def test_scores_that_are_no_numbers_have_no_margin():
-    found = margin.max_margin_of_scores(np.full((2, 2), np.inf), np.ones((2, 2)), np.array([1, 1]), 2.0)
+    found = margin.max_margin_of_scores(
+        np.full((2, 2), np.inf), np.ones((2, 2)), np.array([1, 1]), 2.0
+    )
     assert np.isnan(found.v).all()

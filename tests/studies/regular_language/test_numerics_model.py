@@ -12,7 +12,10 @@ def is_even_pairs(string):
 
 
 def letters(strings):
-    return ["".join("ab"[w] for w in row[:L]) for row, L in zip(strings.tokens, strings.lengths, strict=True)]
+    return [
+        "".join("ab"[w] for w in row[:L])
+        for row, L in zip(strings.tokens, strings.lengths, strict=True)
+    ]
 
 
 def random_params(max_length, seed=0):
@@ -86,14 +89,18 @@ def test_the_loss_is_the_average_over_the_strings_of_each_length():
     np.testing.assert_allclose(model.loss(params, model.exhaustive(pivots), lam), total, rtol=1e-13)
 
 
-@pytest.mark.parametrize("pivots", [data.even_pairs_pivots(4), data.parity_pivots(3), np.array([1, 2, 2])])
+@pytest.mark.parametrize(
+    "pivots", [data.even_pairs_pivots(4), data.parity_pivots(3), np.array([1, 2, 2])]
+)
 def test_the_gradient_equals_finite_differences(pivots):
     params = random_params(len(pivots), seed=1)
     batch = model.exhaustive(pivots)
     flat, unravel = ravel_pytree(params)
     loss = jax.jit(lambda x: model.loss(unravel(x), batch, 1.3))
     h = 1e-5
-    differences = [(loss(flat.at[i].add(h)) - loss(flat.at[i].add(-h))) / (2 * h) for i in range(len(flat))]
+    differences = [
+        (loss(flat.at[i].add(h)) - loss(flat.at[i].add(-h))) / (2 * h) for i in range(len(flat))
+    ]
     np.testing.assert_allclose(jax.grad(loss)(flat), differences, atol=1e-10)
 
 

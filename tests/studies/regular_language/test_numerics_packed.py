@@ -57,7 +57,9 @@ def both(start, pivots, steps, eta, lam, k, alpha=None):
 def mover(*numbers):
     """From a state and two times to the later state."""
     dynamics = packed.descent(*numbers)
-    return jax.jit(lambda state, t0, t1: dynamics.advance(State(state), t0, t1, jax.random.key(0)).params)
+    return jax.jit(
+        lambda state, t0, t1: dynamics.advance(State(state), t0, t1, jax.random.key(0)).params
+    )
 
 
 def assert_equal(left, right, atol=1e-12):
@@ -118,9 +120,15 @@ SPECS = {
 
 @pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS.keys())
 def test_a_block_through_the_engine_equals_single_runs(spec):
-    block = [*execute(Job(training.symmetric, spec, columns={"lam": tuple(lam), "eta": tuple(eta)}))]
+    block = [
+        *execute(Job(training.symmetric, spec, columns={"lam": tuple(lam), "eta": tuple(eta)}))
+    ]
     for lane in range(0, LANES, 2):
-        alone = [*execute(Job(training.symmetric, spec.replace(lam=float(lam[lane]), eta=float(eta[lane]))))]
+        alone = [
+            *execute(
+                Job(training.symmetric, spec.replace(lam=float(lam[lane]), eta=float(eta[lane])))
+            )
+        ]
         take = lambda x: x[..., lane]  # noqa: B023
         assert_equal(jax.tree.map(take, block[-1].state.params), alone[-1].state.params)
         loss = [np.concatenate([c.records["loss"] for c in chunks]) for chunks in (block, alone)]

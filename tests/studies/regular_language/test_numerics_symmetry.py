@@ -26,7 +26,9 @@ def random_state(pivots, seed=0, lanes=(), size=1.0):
     rng = np.random.default_rng(seed)
     N = len(pivots)
     shape = {"u": (2 * N, *lanes), "W": (2 * N, 2 * N, *lanes)}
-    state = symmetry.from_full({name: jnp.asarray(size * rng.normal(size=s)) for name, s in shape.items()}, pivots)
+    state = symmetry.from_full(
+        {name: jnp.asarray(size * rng.normal(size=s)) for name, s in shape.items()}, pivots
+    )
     to_itself = (pivots == np.arange(1, N + 1)).reshape(N, *(1,) * len(lanes))
     return state._replace(b=state.b.at[1].set(jnp.where(to_itself, 0.0, state.q)))
 
@@ -45,7 +47,11 @@ def test_loss_and_norms_are_those_of_the_full_model(pivots, train):
     state = train(pivots, 300)
     full = symmetry.to_full(state, pivots)
     measured = [symmetry.loss(state, pivots, 2.0), symmetry.u_norm(state), symmetry.W_norm(state)]
-    expected = [model.loss(full, model.exhaustive(pivots), 2.0), jnp.linalg.norm(full["u"]), jnp.linalg.norm(full["W"])]
+    expected = [
+        model.loss(full, model.exhaustive(pivots), 2.0),
+        jnp.linalg.norm(full["u"]),
+        jnp.linalg.norm(full["W"]),
+    ]
     np.testing.assert_allclose(measured, expected, rtol=1e-13)
 
 
@@ -66,7 +72,9 @@ def test_accuracy_is_the_share_of_strings_called_right(pivots):
     strings = data.all_strings(len(pivots))
     batch = model.exhaustive(pivots)
     called = np.where(model.outputs(symmetry.to_full(state, pivots), batch, 1.5) > 0, 1, -1)
-    shares = [np.mean((called == batch.labels)[strings.lengths == L]) for L in range(1, len(pivots) + 1)]
+    shares = [
+        np.mean((called == batch.labels)[strings.lengths == L]) for L in range(1, len(pivots) + 1)
+    ]
     T = symmetry.outputs(state, pivots, 1.5)
     assert symmetry.accuracy_by_length(T, pivots).tolist() == shares
 
@@ -83,7 +91,9 @@ def test_the_velocity_is_the_gradient_divided_by_the_multiplicities(pivots):
     gradient = jax.grad(symmetry.loss)(state, pivots, lam)
     # u counts each v twice, W counts p, q and s twice and m four times; W moves at lam * k times its gradient.
     copies = np.where(np.eye(len(pivots)) > 0, 2, 4)
-    expected = symmetry.State(-gradient.v / 2, -lam * k * gradient.b / 2, -lam * k * gradient.M / copies)
+    expected = symmetry.State(
+        -gradient.v / 2, -lam * k * gradient.b / 2, -lam * k * gradient.M / copies
+    )
     assert_equal(symmetry.velocity(state, pivots, lam, k), expected, atol=1e-14)
 
 
@@ -140,7 +150,9 @@ def test_measures_of_a_lane_equal_those_of_the_single_run(pivots):
         )
 
     single = measures(jax.tree.map(lambda x: x[..., 1, 0], block), lam[1, 0], alpha[..., 1, 0])
-    assert_equal(jax.tree.map(lambda x: x[..., 1, 0], measures(block, lam, alpha)), single, atol=1e-13)
+    assert_equal(
+        jax.tree.map(lambda x: x[..., 1, 0], measures(block, lam, alpha)), single, atol=1e-13
+    )
 
 
 def test_padding_with_weightless_lengths_changes_nothing(train):
@@ -154,7 +166,9 @@ def test_padding_with_weightless_lengths_changes_nothing(train):
 def test_scores_of_any_size_give_the_limit_of_the_softmax(even_pairs):
     state = random_state(even_pairs, size=1e4)
     phi = np.asarray(symmetry.attention(state, even_pairs, 1.0))
-    winners = np.asarray(state.p) > np.max(np.where(np.tri(6, 6, 0) > 0, state.M, -np.inf)[:, 1:], axis=1)
+    winners = np.asarray(state.p) > np.max(
+        np.where(np.tri(6, 6, 0) > 0, state.M, -np.inf)[:, 1:], axis=1
+    )
     assert np.all(np.isfinite(phi))
     assert np.all((phi[0, 1:, 0] > 0.5) == winners[1:])
     assert all(np.all(np.isfinite(x)) for x in symmetry.velocity(state, even_pairs, 1.0, 1.0))
@@ -175,7 +189,9 @@ def test_frozen_attention_does_not_move(parity):
 def test_no_read_out_beats_the_loss_floor(pivots, train):
     state = train(pivots, 50)
     T = symmetry.outputs(state, pivots, 2.0)
-    shifts = np.linspace(-3, 3, 61)  # a common shift of both outputs is what a read-out could still gain
+    shifts = np.linspace(
+        -3, 3, 61
+    )  # a common shift of both outputs is what a read-out could still gain
     best = sum(
         min(float(symmetry.loss_by_length(T + c, pivots)[L]) for c in shifts)
         for L in range(len(pivots))

@@ -58,7 +58,10 @@ def train_full():
                 m = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, m, g)
                 v = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g**2, v, g)
                 push = jax.tree.map(
-                    lambda m, v: (m / (1 - 0.9 ** (t + 1.0))) / (jnp.sqrt(v / (1 - 0.999 ** (t + 1.0))) + 1e-8),
+                    lambda m, v: (
+                        (m / (1 - 0.9 ** (t + 1.0)))
+                        / (jnp.sqrt(v / (1 - 0.999 ** (t + 1.0))) + 1e-8)
+                    ),
                     m,
                     v,
                 )

@@ -153,7 +153,9 @@ COUNTER_EXAMPLES["C33-momentum"][-1].__name__ = "with and without exchanged"
 def _same_force(evidence: list[xr.Dataset]) -> list[xr.Dataset]:
     """Every true run with the coefficients of its modified one."""
     pairs = zip(evidence[::2], evidence[1::2], strict=True)
-    return [ds for true, other in pairs for ds in (true.assign(beta=other.beta, iota=other.iota), other)]
+    return [
+        ds for true, other in pairs for ds in (true.assign(beta=other.beta, iota=other.iota), other)
+    ]
 
 
 def _as_predicted(evidence: list[xr.Dataset]) -> list[xr.Dataset]:

@@ -37,7 +37,9 @@ def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
     arm = request.arm.__name__
     if arm == "sampled":
         return _sampled(request, fixed, axes)
-    if arm in ("decoupled", "theory", "memoryless") or (arm == "symmetric" and fixed.get("optimiser") == "flow"):
+    if arm in ("decoupled", "theory", "memoryless") or (
+        arm == "symmetric" and fixed.get("optimiser") == "flow"
+    ):
         return _flows(request, fixed, axes)
     return evidence.get(request)[0]
 
@@ -72,15 +74,21 @@ def _flows(request: Runs | Sweeps, fixed: dict, axes: dict) -> xr.Dataset:
             spec.eta_Z * sum_up,
         )
         with np.errstate(all="ignore"):
-            seen = [level.look(t, y) for t, y in zip(request.at, level.solve(request.at), strict=True)]
-        variables = {k: (("time", *DIMS.get(k, ())), np.stack([s[k] for s in seen])) for k in seen[0]}
+            seen = [
+                level.look(t, y) for t, y in zip(request.at, level.solve(request.at), strict=True)
+            ]
+        variables = {
+            k: (("time", *DIMS.get(k, ())), np.stack([s[k] for s in seen])) for k in seen[0]
+        }
         lanes.append(xr.Dataset(variables, {"time": np.array(request.at)}))
     if not axes:
         return _labelled(derive(lanes[0]), request)
     shape = [len(v) for v in axes.values()]
     stacked = xr.concat(lanes, "lane")
     index = np.arange(len(lanes)).reshape(shape)
-    picked = stacked.isel(lane=xr.DataArray(index, {k: list(v) for k, v in axes.items()}, tuple(axes)))
+    picked = stacked.isel(
+        lane=xr.DataArray(index, {k: list(v) for k, v in axes.items()}, tuple(axes))
+    )
     return _labelled(derive(picked), request)
 
 
@@ -94,16 +102,22 @@ def _sampled(request: Runs | Sweeps, fixed: dict, axes: dict) -> xr.Dataset:
         z = np.stack([0 * ahead, ahead], axis=-1)[..., None, None] * np.ones((2, 1))
         coords = {"seq_length": list(axes["seq_length"]), "time": [0.0, 60.0], "class": [0, 1]}
         return _labelled(
-            xr.Dataset({"z_dt": (("seed", "seq_length", "time", "class", "distinct_token"), z)}, coords),
+            xr.Dataset(
+                {"z_dt": (("seed", "seq_length", "time", "class", "distinct_token"), z)}, coords
+            ),
             request,
         )
     if "eta_Y" in axes:
         return _labelled(_denser(axes, scatter), request)
     if "eta_Z" in axes:
         return _labelled(_adam(axes), request)
-    losses = np.interp(np.arange(101.0), [0, *(t + 1 for t in LOG)], [np.log(34), *np.log(list(LOG.values()))])
+    losses = np.interp(
+        np.arange(101.0), [0, *(t + 1 for t in LOG)], [np.log(34), *np.log(list(LOG.values()))]
+    )
     loss = np.where(np.arange(101) < 2, np.log(34), np.exp(losses))
-    return _labelled(xr.Dataset({"batch_loss": ("time", loss)}, {"time": np.arange(101.0)}), request)
+    return _labelled(
+        xr.Dataset({"batch_loss": ("time", loss)}, {"time": np.arange(101.0)}), request
+    )
 
 
 def _medium(K: int, axes: dict, scatter: np.ndarray) -> xr.Dataset:
@@ -113,9 +127,13 @@ def _medium(K: int, axes: dict, scatter: np.ndarray) -> xr.Dataset:
     (eta, means), *more = known.items()
     fall = (means - more[0][1]) / (more[0][0] - eta) if more else 0.04
     table = means - fall * (rates[:, None] - eta)
-    entropy = np.stack([np.full((len(scatter), *table.shape), 2.15), table + scatter[..., None]], axis=-1)[..., None]
+    entropy = np.stack(
+        [np.full((len(scatter), *table.shape), 2.15), table + scatter[..., None]], axis=-1
+    )[..., None]
     dims = ("seed", "eta_Z", "ratio", "time", "class")
-    return xr.Dataset({"dt_entropy": (dims, entropy)}, {"eta_Z": rates, "ratio": ratios, "time": [0.0, 100.0]})
+    return xr.Dataset(
+        {"dt_entropy": (dims, entropy)}, {"eta_Z": rates, "ratio": ratios, "time": [0.0, 100.0]}
+    )
 
 
 def _denser(axes: dict, scatter: np.ndarray) -> xr.Dataset:

@@ -20,7 +20,10 @@ def syn_small(times=range(101)) -> xr.Dataset:
     """A made-up run of Syn-Small: the distinct tokens of each class tilt, the common ones fade."""
     time = np.asarray(times, float)
     p = np.concatenate([np.ones(10), np.linspace(0.1, 1.0, 10)])
-    z = np.concatenate([np.full(10, -0.4), np.linspace(0.0, 1.1, 10)]) * (1 - np.exp(-time / 15))[:, None]
+    z = (
+        np.concatenate([np.full(10, -0.4), np.linspace(0.0, 1.1, 10)])
+        * (1 - np.exp(-time / 15))[:, None]
+    )
     c = p / p.sum() * np.exp(z)
     attention = np.zeros((time.size, 2, 30))
     attention[:, :, :10] = c[:, None, :10]
@@ -70,12 +73,18 @@ class TestFigures(FigureContract):
 
 def curves(axes, style="-"):
     """The lines of a panel that are curves, by their style."""
-    return [line for line in axes.lines if line.get_linestyle() == style and len(line.get_xdata()) > 2]
+    return [
+        line for line in axes.lines if line.get_linestyle() == style and len(line.get_xdata()) > 2
+    ]
 
 
 def upright(axes):
     """Where the vertical lines are."""
-    return [line.get_xdata()[0] for line in axes.lines if len(line.get_xdata()) == 2 and np.ptp(line.get_xdata()) == 0]
+    return [
+        line.get_xdata()[0]
+        for line in axes.lines
+        if len(line.get_xdata()) == 2 and np.ptp(line.get_xdata()) == 0
+    ]
 
 
 def test_the_figures_of_the_paper_and_ours_are_there():
@@ -98,7 +107,9 @@ def _rgba(color):
 
 
 def test_figure_3_marks_the_transition_times(drawn):
-    assert sorted(upright(drawn("figure_3").axes[0])) == pytest.approx([18.2, 36.5, 91.2, 182.3, 364.7], abs=0.05)
+    assert sorted(upright(drawn("figure_3").axes[0])) == pytest.approx(
+        [18.2, 36.5, 91.2, 182.3, 364.7], abs=0.05
+    )
 
 
 def test_figure_4_has_a_row_for_each_time_and_a_column_for_each_token(drawn):
@@ -110,13 +121,19 @@ def test_figure_4_has_a_row_for_each_time_and_a_column_for_each_token(drawn):
 def test_figure_5_draws_the_favoured_token(get, drawn):
     line = drawn("figure_5").axes[0].lines[0]
     assert line.get_xdata()[-1] == 4
-    assert np.argmax(get(evidence.figure_5).c_dt.isel({"class": 0, "time": -1, "eta_Z": 0}).values) == 3
+    assert (
+        np.argmax(get(evidence.figure_5).c_dt.isel({"class": 0, "time": -1, "eta_Z": 0}).values)
+        == 3
+    )
 
 
 def test_figure_6_has_a_panel_for_each_number_of_classes_and_the_released_means(drawn):
     panels = drawn("figure_6").axes
     crosses = [
-        line for panel in panels for line in panel.lines if line.get_marker() == "x" and len(line.get_xdata()) == 4
+        line
+        for panel in panels
+        for line in panel.lines
+        if line.get_marker() == "x" and len(line.get_xdata()) == 4
     ]
     assert [panel.get_title() for panel in panels] == [f"$K = {K}$" for K in (2, 6, 10, 20)]
     assert sorted(tuple(line.get_ydata()) for line in crosses) == sorted(RELEASED.values())
@@ -127,7 +144,9 @@ def test_figure_6_draws_means_with_their_standard_errors(get, drawn):
     entropy = get(evidence.figure_6[2]).dt_entropy.isel({"time": -1, "class": 0}).sel(eta_Z=0.5)
     ends = np.array([segment[:, 1] for segment in bars.lines[2][0].get_segments()])
     np.testing.assert_allclose(bars.lines[0].get_ydata(), entropy.mean("seed"))
-    np.testing.assert_allclose(np.diff(ends)[:, 0] / 2, entropy.std("seed", ddof=1) / np.sqrt(10), rtol=1e-6)
+    np.testing.assert_allclose(
+        np.diff(ends)[:, 0] / 2, entropy.std("seed", ddof=1) / np.sqrt(10), rtol=1e-6
+    )
 
 
 def test_the_flow_of_figure_8_lies_below_its_steps(drawn):
@@ -139,13 +158,17 @@ def test_the_flow_of_figure_8_lies_below_its_steps(drawn):
 
 def test_all_dots_of_figure_9_are_at_one_height(drawn):
     dots = [line for line in drawn("figure_9").axes[0].lines if line.get_marker() == "o"]
-    assert np.ravel([dot.get_ydata() for dot in dots]) == pytest.approx(np.full(4, 2.25599), abs=1e-5)
+    assert np.ravel([dot.get_ydata() for dot in dots]) == pytest.approx(
+        np.full(4, 2.25599), abs=1e-5
+    )
 
 
 def test_the_curves_of_figure_9_coincide_in_units_of_the_rate(drawn):
     slow, fast = (curves(drawn("figure_9").axes[1])[i] for i in (0, -1))
     at = np.geomspace(20, 150, 20)
-    np.testing.assert_allclose(*(np.interp(at, line.get_xdata(), line.get_ydata()) for line in (slow, fast)), rtol=5e-3)
+    np.testing.assert_allclose(
+        *(np.interp(at, line.get_xdata(), line.get_ydata()) for line in (slow, fast)), rtol=5e-3
+    )
 
 
 def test_four_levels_end_apart(drawn):

@@ -16,13 +16,19 @@ QUIET = {"store": False, "progress": False}
 def test_symmetric_follows_population(optimiser):
     sizes = {"num_last": 3, "per_last": 2, "common": 3, "distinct": 4, "steps": 60}
     numbers = sizes | {"optimiser": optimiser, "eta_Z": 0.3, "eta_Y": 0.5}
-    full, small = (ps.run(study, arm, at=[1, 7, 60], **numbers, **QUIET) for arm in ("population", "symmetric"))
+    full, small = (
+        ps.run(study, arm, at=[1, 7, 60], **numbers, **QUIET) for arm in ("population", "symmetric")
+    )
     for name in ("z_dt", "c_dt", "f_ct", "ct_mass", "dt_entropy", "residual", "xi_eff", "iota"):
         for row in range(full.sizes["class"]):
-            np.testing.assert_allclose(full[name].isel({"class": row}), small[name][:, 0], rtol=1e-8, atol=1e-12)
+            np.testing.assert_allclose(
+                full[name].isel({"class": row}), small[name][:, 0], rtol=1e-8, atol=1e-12
+            )
     for name in ("loss", "rho", "lambda1", "lag"):
         np.testing.assert_allclose(full[name], small[name], rtol=1e-7, atol=1e-12)
-    np.testing.assert_allclose(full.beta.values[:, 0, 1], small.beta.values[:, 0, 0], rtol=1e-7, atol=1e-12)
+    np.testing.assert_allclose(
+        full.beta.values[:, 0, 1], small.beta.values[:, 0, 0], rtol=1e-7, atol=1e-12
+    )
     np.testing.assert_allclose(full.z_ct[:, 2], small.z_ct[:, 0], atol=1e-12)
 
 
@@ -33,7 +39,11 @@ def test_sampled_steps_are_those_of_torch(optimiser):
     start = training.start(jax.random.key(0), spec)
     Y, Z = (torch.tensor(np.array(x), requires_grad=True) for x in start)
     groups = [{"params": [Y], "lr": 0.4}, {"params": [Z], "lr": 0.7}]
-    theirs = torch.optim.Adam(groups) if optimiser == "adam" else torch.optim.SGD(groups, lr=1.0, momentum=0.9)
+    theirs = (
+        torch.optim.Adam(groups)
+        if optimiser == "adam"
+        else torch.optim.SGD(groups, lr=1.0, momentum=0.9)
+    )
     key, steps = jax.random.key(5), 20
     assert steps > updates.AHEAD  # more than are drawn at once
     draw = jax.jit(lambda t: sampling.draw(jax.random.fold_in(key, t), spec))
@@ -43,7 +53,9 @@ def test_sampled_steps_are_those_of_torch(optimiser):
         loss.backward()
         theirs.step()
     span = jnp.array(0), jnp.array(steps)
-    advance = jax.jit(lambda state: updates.minibatches(spec).advance(ps.State(state), *span, key).params)
+    advance = jax.jit(
+        lambda state: updates.minibatches(spec).advance(ps.State(state), *span, key).params
+    )
     ours = advance(updates.begin(start, spec))
     np.testing.assert_allclose(ours.weights.Y, Y.detach().numpy(), atol=1e-12)
     np.testing.assert_allclose(ours.weights.Z, Z.detach().numpy(), atol=1e-12)
@@ -79,7 +91,9 @@ def test_entropy_is_of_the_renormalised_distinct_part():
     np.testing.assert_allclose(run.loss[0], np.log(34), rtol=1e-14)
 
 
-@pytest.mark.parametrize("num_last", [2, sampling.FEW + 1])  # both ways to multiply with the decoder
+@pytest.mark.parametrize(
+    "num_last", [2, sampling.FEW + 1]
+)  # both ways to multiply with the decoder
 def test_runs_of_one_seed_share_their_batches_whatever_their_rates(num_last):
     work = {"preset": "tiny", "num_last": num_last, "at": [1, 6], **QUIET}
     sweep = ps.sweep(study, "sampled", eta_Z=[0.0, 0.5], block=2, **work)
@@ -115,7 +129,9 @@ def test_in_flow_only_the_ratio_of_rates_and_their_product_with_time_matter():
 
 def test_small_steps_follow_the_flow():
     flow = ps.run(study, "symmetric", optimiser="flow", horizon=20.0, at=[20.0], **QUIET)
-    steps = ps.run(study, "symmetric", momentum=0.0, eta_Y=0.01, eta_Z=0.01, steps=2000, at=[2000], **QUIET)
+    steps = ps.run(
+        study, "symmetric", momentum=0.0, eta_Y=0.01, eta_Z=0.01, steps=2000, at=[2000], **QUIET
+    )
     np.testing.assert_allclose(steps.z_dt[-1], flow.z_dt[-1], rtol=5e-3)
 
 
@@ -130,7 +146,9 @@ def test_momentum_of_each_table_is_its_own():
         Weights(np.array([[8.0]]), np.array([[4.0]])),
         0.0,
     )
-    moved = updates.update(state, Weights(np.array([[1.0]]), np.array([[-1.0]])), *updates.settings(Weights, spec))
+    moved = updates.update(
+        state, Weights(np.array([[1.0]]), np.array([[-1.0]])), *updates.settings(Weights, spec)
+    )
     assert moved.moments == Weights(np.array([[5.0]]), np.array([[0.0]]))
     assert moved.weights == Weights(np.array([[11.0]]), np.array([[1.0]]))
 

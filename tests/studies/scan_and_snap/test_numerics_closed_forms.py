@@ -60,7 +60,12 @@ def test_h_star_in_unit_steps_has_the_expected_digits():
 
 
 def test_Gamma_is_the_integral_of_gamma():
-    wanted = 0.5 * quad(lambda t: float(cf.gamma(t, K, M, 2.0)), 0, 500, limit=200, epsabs=1e-12, epsrel=1e-12)[0]
+    wanted = (
+        0.5
+        * quad(
+            lambda t: float(cf.gamma(t, K, M, 2.0)), 0, 500, limit=200, epsabs=1e-12, epsrel=1e-12
+        )[0]
+    )
     np.testing.assert_allclose(cf.Gamma(500.0, K, M, 2.0, 0.5), wanted, rtol=1e-11)
 
 
@@ -101,7 +106,9 @@ def test_figure_9_has_the_expected_digits():
     rates = np.array([0.1, 0.25, 0.5, 1.0])
     at_snap = cf.B_n(cf.t_snap(K, M, 2 * rates), K, M, 2 * rates, rates)
     np.testing.assert_allclose(at_snap, 2.25599, atol=5e-6)
-    np.testing.assert_allclose(cf.B_n(1e3, K, M, 2 * rates, rates), [2.2648, 2.3304, 2.3673, 2.3992], atol=5e-5)
+    np.testing.assert_allclose(
+        cf.B_n(1e3, K, M, 2 * rates, rates), [2.2648, 2.3304, 2.3673, 2.3992], atol=5e-5
+    )
 
 
 def test_the_residual_reaches_epsilon_when_it_should():

@@ -61,7 +61,9 @@ def test_columns_that_are_never_predicted_can_be_stored_once():
 
 
 @pytest.mark.parametrize("few", [8, 0])
-def test_batch_gradient_is_the_derivative_of_the_model_on_explicit_sequences(explicit, few, monkeypatch):
+def test_batch_gradient_is_the_derivative_of_the_model_on_explicit_sequences(
+    explicit, few, monkeypatch
+):
     monkeypatch.setattr(sampling, "FEW", few)  # both ways to multiply with the decoder
     spec = MEDIUM.replace(batch=5, seq_length=9)
     S, M, C, D = spec.context, int(spec.M), spec.common, spec.distinct
@@ -77,7 +79,9 @@ def test_batch_gradient_is_the_derivative_of_the_model_on_explicit_sequences(exp
     )
     value, slopes = jax.jit(jax.value_and_grad(mean, argnums=(0, 1)))(*wide)
     batch = sampling.Batch(jnp.array(label), counts)
-    ascent, loss = jax.jit(lambda w: sampling.gradient(w, batch, jnp.ones(M), sampling.layout(spec)))(Weights(Y, Z))
+    ascent, loss = jax.jit(
+        lambda w: sampling.gradient(w, batch, jnp.ones(M), sampling.layout(spec))
+    )(Weights(Y, Z))
     np.testing.assert_allclose(loss, -value, rtol=1e-14)
     np.testing.assert_allclose(ascent.Y, slopes[0][:S], atol=1e-15)
     np.testing.assert_allclose(ascent.Z, slopes[1][:2, :S], atol=1e-15)
@@ -87,7 +91,9 @@ def test_the_residual_keeps_its_digits_when_the_prediction_is_almost_certain():
     read = model.read_out(jnp.array([[60.0, 0.0, 0.0]]), np.array([0]), jnp.array([1.0, 1.0, 32.0]))
     np.testing.assert_allclose(read.wrong, 33 * np.exp(-60.0), rtol=1e-13)
     np.testing.assert_allclose(read.loss, 33 * np.exp(-60.0), rtol=1e-13)
-    np.testing.assert_allclose(read.r[0], [33 * np.exp(-60.0), -np.exp(-60.0), -np.exp(-60.0)], rtol=1e-13)
+    np.testing.assert_allclose(
+        read.r[0], [33 * np.exp(-60.0), -np.exp(-60.0), -np.exp(-60.0)], rtol=1e-13
+    )
 
 
 def test_nothing_overflows_at_extreme_logits():
@@ -119,7 +125,9 @@ def test_both_ways_to_count_agree():
 def test_both_ways_to_add_up_samples_by_class_agree():
     rng = np.random.default_rng(4)
     f, r, label = rng.normal(size=(9, 2)), rng.normal(size=(9, 5)), rng.integers(0, 3, 9)
-    wanted = sum(np.eye(3)[k][:, None, None] * np.outer(a, b) for k, a, b in zip(label, f, r, strict=True))
+    wanted = sum(
+        np.eye(3)[k][:, None, None] * np.outer(a, b) for k, a, b in zip(label, f, r, strict=True)
+    )
     given = jnp.array(label), jnp.array(f), jnp.array(r), jnp.zeros((3, 2, 5))
     for add in (sampling._add_in_turn, sampling._add_at_once):
         np.testing.assert_allclose(jax.jit(add)(*given), wanted, atol=1e-15)

@@ -22,7 +22,9 @@ def step_symmetric(spec, steps):
 
 
 @pytest.mark.parametrize("sizes", [(2, 1), (1, 2), (3, 2), (5, 2), (4, 3)])
-@pytest.mark.parametrize(("optimiser", "eta_Y", "eta_Z"), [("sgd", 1.0, 1.0), ("sgd", 10.0, 1.0), ("adam", 0.1, 0.1)])
+@pytest.mark.parametrize(
+    ("optimiser", "eta_Y", "eta_Z"), [("sgd", 1.0, 1.0), ("sgd", 10.0, 1.0), ("adam", 0.1, 0.1)]
+)
 def test_the_reduction_is_the_full_model_to_rounding(train_full, sizes, optimiser, eta_Y, eta_Z):
     spec = Spec(
         num_last=sizes[0],
@@ -144,11 +146,15 @@ def test_a_decoder_without_memory_is_its_matrix_form():
     alpha = np.exp(logits) / np.exp(logits).sum(0)
     R = (np.eye(M)[:, :K] - alpha).T
     moving = jax.jit(levels.memoryless_velocity)(state, data_, 2.0, 3.0)
-    np.testing.assert_allclose([moving.own, moving.other, moving.rest], 2 / K * R[0, [0, 1, K]], rtol=1e-12)
+    np.testing.assert_allclose(
+        [moving.own, moving.other, moving.rest], 2 / K * R[0, [0, 1, K]], rtol=1e-12
+    )
     f, g = F[:, 0], Y @ R[0]
     rate = 3 / K * f * (g - f * (f @ g))
     np.testing.assert_allclose(moving.z_d, rate[C : C + spec.distinct], atol=1e-14)
-    np.testing.assert_allclose(moving.z_c, 2 * rate[:C], atol=1e-14)  # q = 2 classes share a last token
+    np.testing.assert_allclose(
+        moving.z_c, 2 * rate[:C], atol=1e-14
+    )  # q = 2 classes share a last token
 
 
 def solved_by_scipy(velocity, start, t):

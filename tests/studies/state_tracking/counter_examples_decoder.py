@@ -32,7 +32,9 @@ def spread(by: float) -> Change:
 def _falling(name: str, by: float) -> Change:
     """The band falls by this part along the chain."""
     fall = lambda ds: ds[name].isel(step=0) * (1 - by * ds.step / (ds.test_length - 1))
-    return every(lambda ds: ds.assign({name: fall(ds).transpose(*ds[name].dims)}), f"{name} falls by {by:g}")
+    return every(
+        lambda ds: ds.assign({name: fall(ds).transpose(*ds[name].dims)}), f"{name} falls by {by:g}"
+    )
 
 
 def _turned(ds: xr.Dataset) -> xr.Dataset:
@@ -42,20 +44,32 @@ def _turned(ds: xr.Dataset) -> xr.Dataset:
 
 equal = every(
     lambda ds: ds.assign(
-        attention_predicate=ds.attention_predicate.sel(test_length=10).broadcast_like(ds.attention_predicate)
+        attention_predicate=ds.attention_predicate.sel(test_length=10).broadcast_like(
+            ds.attention_predicate
+        )
     ),
     "as on chains of length 10",
 )
 weak = every(lambda ds: ds.assign(accuracy=ds.accuracy * 0.5), "half of everything")
 half_order = last(lambda ds: ds.assign(heat_permuted=ds.heat), "not permuted")
-nobody = every(lambda ds: ds.assign(heat=xr.full_like(ds.heat, 1 / ds.sizes["clause"])), "even attention")
+nobody = every(
+    lambda ds: ds.assign(heat=xr.full_like(ds.heat, 1 / ds.sizes["clause"])), "even attention"
+)
 few_solved = every(
-    lambda ds: ds.assign(accuracy=ds.accuracy.where(ds.dataset > 2000, 1.0)) if "dataset" in ds.dims else ds,
+    lambda ds: (
+        ds.assign(accuracy=ds.accuracy.where(ds.dataset > 2000, 1.0))
+        if "dataset" in ds.dims
+        else ds
+    ),
     "2,000 chains suffice",
 )
-better = last(lambda ds: ds.assign(accuracy=ds.accuracy.where(ds.test_length < 20, 0.0)), "S5 ends at 10")
+better = last(
+    lambda ds: ds.assign(accuracy=ds.accuracy.where(ds.test_length < 20, 0.0)), "S5 ends at 10"
+)
 sharper = last(
-    lambda ds: ds.assign(attention_predicate=0.5 * ds.attention_predicate, attention_answer=0.5 * ds.attention_answer),
+    lambda ds: ds.assign(
+        attention_predicate=0.5 * ds.attention_predicate, attention_answer=0.5 * ds.attention_answer
+    ),
     "S5 half as sharp",
 )
 
@@ -80,7 +94,9 @@ def _at_size(size: int, name: str, factor: float) -> Change:
 
 def _short_at(size: int) -> Change:
     """S5 hardly gets beyond length 10 on sets of this size."""
-    ends = lambda ds: ds.accuracy.where((ds.dataset != size) | (ds.test_length <= 10), 0.2 * ds.accuracy)
+    ends = lambda ds: ds.accuracy.where(
+        (ds.dataset != size) | (ds.test_length <= 10), 0.2 * ds.accuracy
+    )
     return last(lambda ds: ds.assign(accuracy=ends(ds)), f"S5 ends at 10 on {size:,} chains")
 
 
@@ -93,7 +109,9 @@ def _nobody_from(size: float) -> Change:
 def the_start_does_nothing(evidence: list[xr.Dataset]) -> list[xr.Dataset]:
     """Smaller embeddings reach what full ones do."""
     pairs = zip(evidence[:2], evidence[2:], strict=True)
-    return [ds.assign(accuracy=full.accuracy.broadcast_like(ds.accuracy)) for ds, full in pairs] + evidence[2:]
+    return [
+        ds.assign(accuracy=full.accuracy.broadcast_like(ds.accuracy)) for ds, full in pairs
+    ] + evidence[2:]
 
 
 def _short_starts(ds: xr.Dataset) -> xr.Dataset:
@@ -106,12 +124,18 @@ def _same_fit(ds: xr.Dataset) -> xr.Dataset:
 
 def _stage_undone(ds: xr.Dataset) -> xr.Dataset:
     """The last stage forgets what lies beyond its length."""
-    return ds.assign(accuracy=ds.accuracy.where((ds.time < ds.time[-1]) | (ds.test_length < 80), ds.accuracy - 0.1))
+    return ds.assign(
+        accuracy=ds.accuracy.where(
+            (ds.time < ds.time[-1]) | (ds.test_length < 80), ds.accuracy - 0.1
+        )
+    )
 
 
 def _nothing_learned(ds: xr.Dataset) -> xr.Dataset:
     """Every stage ends as the first did."""
-    return ds.assign(accuracy=ds.accuracy.sel(time=8000).broadcast_like(ds.accuracy).transpose(*ds.accuracy.dims))
+    return ds.assign(
+        accuracy=ds.accuracy.sel(time=8000).broadcast_like(ds.accuracy).transpose(*ds.accuracy.dims)
+    )
 
 
 def _control_short(ds: xr.Dataset) -> xr.Dataset:
@@ -124,19 +148,56 @@ answer = "attention_answer"
 DECODER_EXAMPLES: dict[str, list[Change]] = {
     "F1a": [reordered, weak, spread(0.6), one_seed_lost("accuracy"), lost("accuracy")],
     "F1a-updates": [backwards("accuracy", "time"), weak, spread(0.6), one_seed_lost("accuracy")],
-    "F1a-set-cyclic": [scaled("accuracy", 0.5), scaled("accuracy", 1.3), lost("accuracy"), few_solved],
-    "separation-decoder": [reordered, one_seed_lost("attention_answer"), lost("attention_predicate")],
+    "F1a-set-cyclic": [
+        scaled("accuracy", 0.5),
+        scaled("accuracy", 1.3),
+        lost("accuracy"),
+        few_solved,
+    ],
+    "separation-decoder": [
+        reordered,
+        one_seed_lost("attention_answer"),
+        lost("attention_predicate"),
+    ],
     "F2": [last(_turned, "bands turned"), nobody, scaled("heat", 0.5), lost("heat")],
-    "F5": [half_order, shifted("heat_permuted", 1e-5), backwards("heat_permuted", "clause"), lost("heat_permuted")],
+    "F5": [
+        half_order,
+        shifted("heat_permuted", 1e-5),
+        backwards("heat_permuted", "clause"),
+        lost("heat_permuted"),
+    ],
     "F6-cyclic": [_falling(predicate, 0.5), _falling(predicate, -0.5), scaled(predicate, 0.1)],
     "F6-symmetric": [_falling(predicate, 0.0), flipped(predicate), lost(predicate)],
-    "F6-length": [backwards(predicate, "test_length"), one_seed_lost(predicate), flipped(predicate), equal],
+    "F6-length": [
+        backwards(predicate, "test_length"),
+        one_seed_lost(predicate),
+        flipped(predicate),
+        equal,
+    ],
     "F7-cyclic": [_falling(answer, 0.0), swapped(answer, predicate), lost(answer)],
     "F7-symmetric": [_falling(answer, 0.5), scaled(answer, 0.01), lost(answer)],
-    "F1a-sets-small": [reordered, spread(0.6), one_seed_lost("accuracy"), shifted("loss", 0.1), lost("loss")],
-    "F1a-sets-picture": [reordered, weak, spread(0.6), one_seed_lost("accuracy"), _at_size(50_000, "accuracy", 0.5)],
+    "F1a-sets-small": [
+        reordered,
+        spread(0.6),
+        one_seed_lost("accuracy"),
+        shifted("loss", 0.1),
+        lost("loss"),
+    ],
+    "F1a-sets-picture": [
+        reordered,
+        weak,
+        spread(0.6),
+        one_seed_lost("accuracy"),
+        _at_size(50_000, "accuracy", 0.5),
+    ],
     "F1a-sets-half-octave": [reordered, spread(0.6), one_seed_lost("accuracy"), lost("accuracy")],
-    "F1a-sets-large": [reordered, weak, spread(0.6), one_seed_lost("accuracy"), _at_size(500_000, "accuracy", 0.5)],
+    "F1a-sets-large": [
+        reordered,
+        weak,
+        spread(0.6),
+        one_seed_lost("accuracy"),
+        _at_size(500_000, "accuracy", 0.5),
+    ],
     "F1a-sets-overfits": [
         last(_same_fit, "no gap"),
         backwards("test_loss", "dataset"),
@@ -145,8 +206,18 @@ DECODER_EXAMPLES: dict[str, list[Change]] = {
         shifted("loss", 0.1),
         lost("test_loss"),
     ],
-    "sets-attention-small": [reordered, one_seed_lost(answer), scaled(predicate, 3.0), lost(predicate)],
-    "sets-attention-picture": [reordered, one_seed_lost(answer), scaled(predicate, 3.0), lost(predicate)],
+    "sets-attention-small": [
+        reordered,
+        one_seed_lost(answer),
+        scaled(predicate, 3.0),
+        lost(predicate),
+    ],
+    "sets-attention-picture": [
+        reordered,
+        one_seed_lost(answer),
+        scaled(predicate, 3.0),
+        lost(predicate),
+    ],
     "F1b": [
         backwards("accuracy", "time"),
         last(_stage_undone, "the last stage undone"),
@@ -172,8 +243,20 @@ DECODER_EXAMPLES: dict[str, list[Change]] = {
         _nobody_from(0.5),
         lost("accuracy"),
     ],
-    "F2-residual": [one_seed_lost(answer), shifted(answer, 0.05), scaled(predicate, 0.5), lost(predicate)],
-    "F2-optional": [one_blind, no_band, reordered, shifted(answer, 0.1), scaled("accuracy", 0.9), lost(answer)],
+    "F2-residual": [
+        one_seed_lost(answer),
+        shifted(answer, 0.05),
+        scaled(predicate, 0.5),
+        lost(predicate),
+    ],
+    "F2-optional": [
+        one_blind,
+        no_band,
+        reordered,
+        shifted(answer, 0.1),
+        scaled("accuracy", 0.9),
+        lost(answer),
+    ],
 }
 DECODER_REPAIRED: dict[str, Change] = {
     "F1a": better,

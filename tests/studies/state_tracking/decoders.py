@@ -10,7 +10,9 @@ import numpy as np
 from phasescope.studies.state_tracking import actions, data
 from phasescope.studies.state_tracking.decoder.network import Shape, initial
 
-VARIANTS = [{"residual": r, "layer_norm": n} for r, n in itertools.product((False, True), (False, True))]
+VARIANTS = [
+    {"residual": r, "layer_norm": n} for r, n in itertools.product((False, True), (False, True))
+]
 
 
 def small(seed=0, group="S3", variables=9, width=8, hidden=12, heads=2, dtype=jnp.float64, **parts):
@@ -31,7 +33,9 @@ def chains(seed=0, group="S3", variables=9, length=4, count=5):
     values = [rng.integers(table.shape[1], size=count)]
     for n in range(length):
         values.append(table[moves[:, n], values[-1]])
-    return data.Chains(jnp.asarray(names), jnp.asarray(moves), jnp.asarray(np.stack(values, axis=1)))
+    return data.Chains(
+        jnp.asarray(names), jnp.asarray(moves), jnp.asarray(np.stack(values, axis=1))
+    )
 
 
 def norm(net, place, x):
@@ -39,7 +43,9 @@ def norm(net, place, x):
         return x
     n = net.norms[place]
     centre = x.mean(-1, keepdims=True)
-    return (x - centre) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * np.asarray(n.scale) + np.asarray(n.shift)
+    return (x - centre) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * np.asarray(
+        n.scale
+    ) + np.asarray(n.shift)
 
 
 def plain_forward(net, clauses, length):
@@ -67,4 +73,6 @@ def plain_forward(net, clauses, length):
     stream = x + context if net.shape.residual else context
     h = np.maximum(norm(net, 1, stream) @ net.up + net.up_bias, 0) @ net.down + net.down_bias
     stream = stream + h if net.shape.residual else h
-    return np.einsum("td,dpv->tpv", norm(net, 2, stream), net.read) + net.read_bias, np.stack(weights)
+    return np.einsum("td,dpv->tpv", norm(net, 2, stream), net.read) + net.read_bias, np.stack(
+        weights
+    )

@@ -52,7 +52,11 @@ def _recursion(spec: Any) -> xr.Dataset:
     level = spec.vocabulary**-spec.threshold
     loss = level * np.where(within == 1, 0.9, 10.0)
     doubles = spec.clip > 15
-    twice = np.ones(stages) if doubles else np.array(SOLVED_WEAK.get(spec.group, SOLVED_WEAK["S4"]))[:stages]
+    twice = (
+        np.ones(stages)
+        if doubles
+        else np.array(SOLVED_WEAK.get(spec.group, SOLVED_WEAK["S4"]))[:stages]
+    )
     if spec.threshold < 2:
         twice = np.full(stages, 0.1)
     lengths = 2 ** np.arange(1, stages + 3)
@@ -68,7 +72,9 @@ def _recursion(spec: Any) -> xr.Dataset:
         "stage_length": length,
         "stage_epsilon": length / (length + weight),
     }
-    ds = xr.Dataset({name: ("time", x) for name, x in columns.items()}, {"time": time, "stage": ("time", k)})
+    ds = xr.Dataset(
+        {name: ("time", x) for name, x in columns.items()}, {"time": time, "stage": ("time", k)}
+    )
     ds = ds.assign(gap=(("time", "step"), np.stack([gap, gap], axis=1)))
     ds = ds.assign(rollout_accuracy=(("stage_end", "chain_length"), rollout))
     return _described(ds.assign_coords(step=[1, 2], chain_length=lengths), spec, "routing")
@@ -79,7 +85,10 @@ def _copying(spec: Any) -> xr.Dataset:
     grown = np.array([0.0, 1.0])
     columns = {
         "copy_sum": (("time", "variable"), np.outer(grown, np.full(24, 21.8))),
-        "strongest": (("time", "place"), np.outer(0.1 + 0.9 * grown, [0.29, 0.64, 0.34, 0.3, 0.63])),
+        "strongest": (
+            ("time", "place"),
+            np.outer(0.1 + 0.9 * grown, [0.29, 0.64, 0.34, 0.3, 0.63]),
+        ),
         "off_variable": ("time", np.full(2, 0.09)),
         "slot_loss": (("time", "output_slot"), np.array([[3.4], [3.2e-4]])),
     }
@@ -93,7 +102,9 @@ def _limit(spec: Any) -> xr.Dataset:
     v_g, v_y = (float(v) for v in limit_sizes(action, B))
     n = action.values
     image = np.arange(action.values)
-    on = np.swapaxes(action.table[None] == image[:, None, None], 1, 2)  # image, value (the neuron), action
+    on = np.swapaxes(
+        action.table[None] == image[:, None, None], 1, 2
+    )  # image, value (the neuron), action
     own = np.broadcast_to(np.eye(n, dtype=bool), (n, n, n))
     grown = np.array([0.0, 0.5, 1.0])[:, None, None, None]
     V_g = grown * np.where(on, v_g, -v_y)

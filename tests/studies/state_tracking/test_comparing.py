@@ -31,10 +31,14 @@ def banded(along):
     band = np.broadcast_to(along(place), (2, 1, 1, 20))
     names = ("attention_predicate", "attention_answer")
     dims = ("seed", "time", "test_length", "step")
-    return xr.Dataset(dict.fromkeys(names, (dims, band)), {"test_length": [20], "step": np.arange(20)})
+    return xr.Dataset(
+        dict.fromkeys(names, (dims, band)), {"test_length": [20], "step": np.arange(20)}
+    )
 
 
-@pytest.mark.parametrize(("accuracy", "area"), [([1, 1, 1], 1.0), ([1, 0, 0], 0.25), ([1, 1, 0], 0.75)])
+@pytest.mark.parametrize(
+    ("accuracy", "area"), [([1, 1, 1], 1.0), ([1, 0, 0], 0.25), ([1, 1, 0], 0.75)]
+)
 def test_reach_is_the_share_of_octaves_that_are_solved(accuracy, area):
     curve = xr.DataArray(np.array(accuracy, float), {"test_length": [5, 10, 20]}, ("test_length",))
     assert float(reach(curve)) == pytest.approx(area)
@@ -89,19 +93,24 @@ def staged(*curves):
     stage = ("time", np.repeat(np.arange(len(curves)), 2), {"flag_meanings": names})
     accuracy = (("seed", "time", "test_length"), np.stack([rows, rows]))
     return xr.Dataset(
-        {"accuracy": accuracy}, {"time": np.arange(len(rows)), "stage": stage, "test_length": [5, 10, 20, 40]}
+        {"accuracy": accuracy},
+        {"time": np.arange(len(rows)), "stage": stage, "test_length": [5, 10, 20, 40]},
     )
 
 
 def test_a_stage_ends_with_its_last_record():
     run = staged([1, 0.8, 0.2, 0], [1, 0.9, 0.6, 0.1])
-    np.testing.assert_allclose([end.accuracy.isel(seed=0, test_length=2) for end in ends_of_stages(run)], [0.2, 0.6])
+    np.testing.assert_allclose(
+        [end.accuracy.isel(seed=0, test_length=2) for end in ends_of_stages(run)], [0.2, 0.6]
+    )
 
 
 def test_only_twice_the_length_of_a_stage_and_beyond_must_not_fall():
     assert moves_right(staged([1, 0.8, 0.2, 0], [0.7, 0.5, 0.2, 0.1])).outcome is HOLDS
     assert moves_right(staged([1, 0.8, 0.2, 0.1], [1, 0.9, 0.6, 0.07])).outcome is FAILS
-    assert moves_right(staged([1, 0.8, 0.2, 0], [1, 1, 0.6, 0.3], [1, 1, 0.3, 0.3])).outcome is HOLDS
+    assert (
+        moves_right(staged([1, 0.8, 0.2, 0], [1, 1, 0.6, 0.3], [1, 1, 0.3, 0.3])).outcome is HOLDS
+    )
 
 
 def test_the_own_answer_is_looked_at_over_the_steps_of_the_training_length():

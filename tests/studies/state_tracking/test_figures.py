@@ -35,7 +35,9 @@ def drawn():
 
     def draw(id):
         if id not in known:
-            known[id] = FIGURES[id].render(*(small(request, evidence) for request in FIGURES[id].evidence))
+            known[id] = FIGURES[id].render(
+                *(small(request, evidence) for request in FIGURES[id].evidence)
+            )
         return known[id]
 
     return draw

@@ -59,7 +59,9 @@ def test_fibres_hold_the_elements_that_take_a_value_to_an_image():
     action = actions.named("S4")
     found = actions.fibres(action)
     assert found.shape == (4, 4, math.factorial(3))
-    assert all((action.table[found[j, y], y] == j).all() for j, y in itertools.product(range(4), range(4)))
+    assert all(
+        (action.table[found[j, y], y] == j).all() for j, y in itertools.product(range(4), range(4))
+    )
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,11 @@ def forward(net, some):
 
 
 def log_softmax(x):
-    return x - x.max(-1, keepdims=True) - np.log(np.exp(x - x.max(-1, keepdims=True)).sum(-1, keepdims=True))
+    return (
+        x
+        - x.max(-1, keepdims=True)
+        - np.log(np.exp(x - x.max(-1, keepdims=True)).sum(-1, keepdims=True))
+    )
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -51,7 +55,9 @@ def test_the_loss_is_the_cross_entropy_of_the_clauses_that_follow(variant):
     total = []
     for sentence in np.asarray(data.sentence(some, net.shape.tokens)):
         said = log_softmax(plain_forward(net, sentence, L)[0])
-        total.append(-sum(said[t, p, sentence[t + 1, p]] for t in range(L, 2 * L) for p in range(5)))
+        total.append(
+            -sum(said[t, p, sentence[t + 1, p]] for t in range(L, 2 * L) for p in range(5))
+        )
     assert float(loss_of(net, some)) == pytest.approx(np.mean(total), rel=1e-12)
 
 
@@ -66,7 +72,9 @@ def test_the_gradient_is_the_slope_of_the_loss(variant):
     moved = lambda e: float(loss_of(jax.tree.map(lambda x, w: x + e * w, net, way), some))
     e = 1e-5
     differences = (8 * (moved(e) - moved(-e)) - (moved(2 * e) - moved(-2 * e))) / (12 * e)
-    along = sum(float((g * w).sum()) for g, w in zip(*map(jax.tree.leaves, (slope, way)), strict=True))
+    along = sum(
+        float((g * w).sum()) for g, w in zip(*map(jax.tree.leaves, (slope, way)), strict=True)
+    )
     assert along == pytest.approx(differences, rel=1e-7)
 
 
@@ -101,7 +109,8 @@ def test_permuted_predicates_permute_the_attention_and_change_nothing_else(varia
     np.testing.assert_allclose(permuted[..., np.argsort(order)], plain[..., :4], atol=1e-15)
     np.testing.assert_allclose(permuted[..., 4:], plain[..., 4:], atol=1e-15)
     by_hand = [
-        plain_forward(net, data.permuted(s, order), 4)[1][:, 4:8, :8] for s in data.sentence(some, net.shape.tokens)
+        plain_forward(net, data.permuted(s, order), 4)[1][:, 4:8, :8]
+        for s in data.sentence(some, net.shape.tokens)
     ]
     np.testing.assert_allclose(permuted, np.mean(by_hand, axis=0), atol=1e-14)
 
@@ -139,7 +148,10 @@ def test_loss_and_gradient_are_those_of_torch():
     net = small(layer_norm=True)
     some = chains()
     parts = {f: torch.tensor(np.asarray(getattr(net, f)), requires_grad=True) for f in FIELDS}
-    norms = [[torch.tensor(np.asarray(x), requires_grad=True) for x in (n.scale, n.shift)] for n in net.norms]
+    norms = [
+        [torch.tensor(np.asarray(x), requires_grad=True) for x in (n.scale, n.shift)]
+        for n in net.norms
+    ]
     clauses = torch.tensor(np.asarray(data.sentence(some, net.shape.tokens)))
     L = some.length
     D = net.shape.width
@@ -148,7 +160,10 @@ def test_loss_and_gradient_are_those_of_torch():
     q, k, v = (torch.einsum("btd,dhs->bhts", x, parts[name]) for name in ("query", "key", "value"))
     found = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
     y = torch.einsum("bhts,hsd->btd", found, parts["out"])
-    y = torch.relu(normed(1, y) @ parts["up"] + parts["up_bias"]) @ parts["down"] + parts["down_bias"]
+    y = (
+        torch.relu(normed(1, y) @ parts["up"] + parts["up_bias"]) @ parts["down"]
+        + parts["down_bias"]
+    )
     scores = torch.einsum("btd,dpv->btpv", normed(2, y), parts["read"]) + parts["read_bias"]
     asked = scores[:, L : 2 * L].reshape(-1, net.shape.tokens.size)
     after = clauses[:, L + 1 :].reshape(-1)
@@ -158,10 +173,24 @@ def test_loss_and_gradient_are_those_of_torch():
     slope = slope_of(net, some)
     assert float(value) == pytest.approx(loss.item(), rel=1e-12)
     for name in FIELDS:
-        np.testing.assert_allclose(getattr(slope, name), parts[name].grad.numpy(), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(
+            getattr(slope, name), parts[name].grad.numpy(), rtol=1e-9, atol=1e-12
+        )
 
 
-FIELDS = ("embedding", "query", "key", "value", "out", "up", "up_bias", "down", "down_bias", "read", "read_bias")
+FIELDS = (
+    "embedding",
+    "query",
+    "key",
+    "value",
+    "out",
+    "up",
+    "up_bias",
+    "down",
+    "down_bias",
+    "read",
+    "read_bias",
+)
 
 
 def test_the_size_at_the_start_is_that_of_the_embeddings_and_of_nothing_else():

@@ -29,7 +29,9 @@ def drawn(spec, seed, count=50, length=3, source=7):
 
 
 def rows(chains):
-    return list(map(tuple, np.concatenate([chains.names, chains.actions, chains.values], axis=1).tolist()))
+    return list(
+        map(tuple, np.concatenate([chains.names, chains.actions, chains.values], axis=1).tolist())
+    )
 
 
 @pytest.fixture(scope="module")
@@ -78,23 +80,31 @@ def test_updates_are_those_of_adam_on_the_chains_of_the_step():
     after = jax.jit(plan.stages[0].dynamics.advance)(state, 0, 2, key).params.net
     x, m, v = state.params.net, *(jax.tree.map(np.zeros_like, state.params.net) for _ in range(2))
     slope_of = jax.jit(jax.grad(network.loss))
-    draw = jax.jit(lambda key: training_chains(SMALL, SMALL.length, SMALL.batch, key, state.memory.data))
+    draw = jax.jit(
+        lambda key: training_chains(SMALL, SMALL.length, SMALL.batch, key, state.memory.data)
+    )
     for t in range(2):
         g = slope_of(x, draw(jr.fold_in(key, t)))
         m = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, m, g)
         v = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g**2, v, g)
-        step = lambda x, m, v, t=t: x - 0.01 * (m / (1 - 0.9 ** (t + 1))) / (np.sqrt(v / (1 - 0.999 ** (t + 1))) + 1e-8)
+        step = lambda x, m, v, t=t: (
+            x - 0.01 * (m / (1 - 0.9 ** (t + 1))) / (np.sqrt(v / (1 - 0.999 ** (t + 1))) + 1e-8)
+        )
         x = jax.tree.map(step, x, m, v)
     for a, b in zip(jax.tree.leaves(after), jax.tree.leaves(x), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-10)
 
 
 def test_seeds_as_lanes_are_single_runs():
-    lanes = ps.sweep(study, decoder, preset="tiny", eta=0.01, steps=4, seeds=[3, 4], block=2, store=False)
+    lanes = ps.sweep(
+        study, decoder, preset="tiny", eta=0.01, steps=4, seeds=[3, 4], block=2, store=False
+    )
     for seed in (3, 4):
         alone = ps.run(study, decoder, preset="tiny", eta=0.01, steps=4, seed=seed, store=False)
         for name in alone.data_vars:
-            np.testing.assert_allclose(lanes[name].sel(seed=seed), alone[name], rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(
+                lanes[name].sel(seed=seed), alone[name], rtol=1e-9, atol=1e-12
+            )
 
 
 def test_32_bit_decoders_stay_32_bit_under_a_64_bit_step_size():
@@ -125,13 +135,18 @@ def test_self_training_and_control_take_equally_many_updates(ran):
 
 def test_the_teacher_is_the_decoder_at_the_end_of_the_stage_before(ran):
     before, after = ([c for c in ran["self_training"] if c.stage == k][-1].state for k in (0, 1))
-    for a, b in zip(jax.tree.leaves(before.params.net), jax.tree.leaves(after.memory.teacher), strict=True):
+    for a, b in zip(
+        jax.tree.leaves(before.params.net), jax.tree.leaves(after.memory.teacher), strict=True
+    ):
         np.testing.assert_array_equal(a, b)
     assert after.memory.teacher.shape == after.params.net.shape
     sample = jax.jit(self_training(SMALL).stages[1].dynamics.sample)
     labelled = sample(jr.key(0), after.memory)
     assert labelled.length == 2 * SMALL.length
-    again = rollout.rollout(after.memory.teacher, labelled).values - after.params.net.shape.tokens.first_value
+    again = (
+        rollout.rollout(after.memory.teacher, labelled).values
+        - after.params.net.shape.tokens.first_value
+    )
     np.testing.assert_array_equal(labelled.values[:, 1:], again)
 
 
@@ -151,7 +166,9 @@ def test_test_chains_follow_the_action_and_no_seed_changes_them():
     table = study.specify(group="S3").action.table
     assert all(len(set(names)) == 9 for names in chains.names.tolist())
     for n in range(8):
-        np.testing.assert_array_equal(table[chains.actions[:, n], chains.values[:, n]], chains.values[:, n + 1])
+        np.testing.assert_array_equal(
+            table[chains.actions[:, n], chains.values[:, n]], chains.values[:, n + 1]
+        )
 
 
 def test_lengths_double_as_far_as_the_variables_go():

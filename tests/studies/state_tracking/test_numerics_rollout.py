@@ -28,7 +28,9 @@ def starting_over(net, some, full):
             rows.append(plain_forward(net, np.array(sentence), L)[0][-1])
             name = rows[-1][3].argmax()
             value = rows[-1][4].argmax()
-            sentence.append(np.array([tokens.blank] * 3 + [name if full else answers[i, n + 1, 3], value]))
+            sentence.append(
+                np.array([tokens.blank] * 3 + [name if full else answers[i, n + 1, 3], value])
+            )
         said.append([[row[3].argmax(), row[4].argmax()] for row in rows])
         scores.append(rows)
     return np.array(said), np.array(scores)
@@ -55,7 +57,9 @@ def test_scores_are_those_of_the_full_forward(dtype):
     step = jax.jit(rollout.step)
     assert cache.keys.dtype == dtype
     said = roll(net, some)
-    values = jnp.concatenate([some.values[:, :1] + net.shape.tokens.first_value, said.values], axis=1)
+    values = jnp.concatenate(
+        [some.values[:, :1] + net.shape.tokens.first_value, said.values], axis=1
+    )
     for n in range(some.length):
         cache, scores = step(net, cache, n, some.length, some.names[:, n], values[:, n])
         tolerance = (1e-5 if dtype == jnp.float32 else 1e-12) * abs(expected).max()
@@ -79,7 +83,9 @@ def test_a_chain_counts_if_all_its_values_are_right():
     truth = some.values[:, 1:] + net.shape.tokens.first_value
     wrong_once = truth.at[1, 2].add(1)
     said = rollout.Said(some.names[:, 1:], wrong_once)
-    np.testing.assert_array_equal(rollout.right_steps(net, some, said).all(-1), [True, False, True, True])
+    np.testing.assert_array_equal(
+        rollout.right_steps(net, some, said).all(-1), [True, False, True, True]
+    )
     assert rollout.right_steps(net, some, said, 2).all()
 
 
@@ -89,8 +95,13 @@ def test_one_program_serves_all_lengths_and_both_modes():
     found = jax.jit(rollout.accuracies, static_argnums=2)(net, some, (1, 2, 6))
     for mode, full in enumerate((False, True)):
         for i, length in enumerate((1, 2, 6)):
-            cut = Chains(some.names[:, : length + 1], some.actions[:, :length], some.values[:, : length + 1])
-            right = np.asarray(roll(net, cut, full=full).values) == cut.values[:, 1:] + net.shape.tokens.first_value
+            cut = Chains(
+                some.names[:, : length + 1], some.actions[:, :length], some.values[:, : length + 1]
+            )
+            right = (
+                np.asarray(roll(net, cut, full=full).values)
+                == cut.values[:, 1:] + net.shape.tokens.first_value
+            )
             assert float(found[mode, i]) == pytest.approx(right.all(-1).mean())
 
 
@@ -101,4 +112,6 @@ def test_a_teacher_keeps_names_moves_and_the_first_value():
     said = roll(net, some).values - net.shape.tokens.first_value
     np.testing.assert_array_equal(labelled.names, some.names)
     np.testing.assert_array_equal(labelled.actions, some.actions)
-    np.testing.assert_array_equal(labelled.values, np.concatenate([some.values[:, :1], said], axis=1))
+    np.testing.assert_array_equal(
+        labelled.values, np.concatenate([some.values[:, :1], said], axis=1)
+    )

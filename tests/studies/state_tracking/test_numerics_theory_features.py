@@ -12,14 +12,22 @@ import phasescope as ps
 from phasescope.studies.state_tracking import data
 from phasescope.studies.state_tracking.actions import named
 from phasescope.studies.state_tracking.spec import Spec
-from phasescope.studies.state_tracking.theory_model import dense, feature_model, features, limits, paths
+from phasescope.studies.state_tracking.theory_model import (
+    dense,
+    feature_model,
+    features,
+    limits,
+    paths,
+)
 from phasescope.studies.state_tracking.theory_model.activation import VARPI, Activation
 
 
 @pytest.mark.parametrize("kind", ["main", "zero", "app"])
 def test_the_slope_is_the_derivative_of_the_activation(kind):
     f = Activation(kind, 4, 0.3, 7.0)
-    x = jnp.concatenate([jnp.linspace(-9.0, 2.0, 401) + 1e-4, jnp.linspace(-1.5 * VARPI, VARPI, 20)])
+    x = jnp.concatenate(
+        [jnp.linspace(-9.0, 2.0, 401) + 1e-4, jnp.linspace(-1.5 * VARPI, VARPI, 20)]
+    )
     h = 1e-7
     between = (f(x + h) - f(x - h)) / (2 * h)
     assert np.allclose(between, f.slope(x), atol=2e-7)
@@ -78,7 +86,9 @@ def test_the_reduced_gradient_is_that_of_the_full_model_over_every_chain(group):
     chain = data.every_chain(spec.action, 4, 1)
     full_loss = lambda model: dense.answer_loss(model, 0, 4, chain, tokens, numbers, 1)
     loss, slope = jax.jit(jax.value_and_grad(full_loss))(model)
-    assert float(loss) == pytest.approx(float(feature_model.loss(V, spec.action, numbers)), abs=1e-15)
+    assert float(loss) == pytest.approx(
+        float(feature_model.loss(V, spec.action, numbers)), abs=1e-15
+    )
     reduced = feature_model.descent_direction(V, spec.action, numbers)
     full = dense.features_of(slope.W[0], tokens)
     assert np.abs(full.g + reduced.g).max() < 1e-15
@@ -90,7 +100,9 @@ def test_features_are_conserved_under_descent_with_the_clip_at_work():
     raw = numbers.activation(feature_model.preactivations(V, numbers.bias)).sum(axis=1)
     assert 0.1 < float((raw > numbers.clip).mean()) < 0.9
     start = feature_model.conserved(V)
-    update = lambda i, V: paths.move(V, feature_model.descent_direction(V, spec.action, numbers), 9.0)
+    update = lambda i, V: paths.move(
+        V, feature_model.descent_direction(V, spec.action, numbers), 9.0
+    )
     V = jax.lax.fori_loop(0, 200, update, V)
     assert np.abs(feature_model.conserved(V) - start).max() < 1e-12
 
@@ -106,7 +118,9 @@ def test_combined_features_average_over_the_fibre():
     assert np.allclose(feature_model.combined(V, spec.action), by_hand, atol=1e-15)
 
 
-@pytest.mark.parametrize(("group", "ratio"), [("C3", 1.0), ("C6", 1.0), ("S3", 1.25), ("S4", 19 / 9), ("S5", 97 / 28)])
+@pytest.mark.parametrize(
+    ("group", "ratio"), [("C3", 1.0), ("C6", 1.0), ("S3", 1.25), ("S4", 19 / 9), ("S5", 97 / 28)]
+)
 def test_limit_features_cancel_confounders_reach_the_clip_and_conserve(group, ratio):
     action = named(group)
     assert limits.imbalance(action) == pytest.approx(ratio)
@@ -127,7 +141,9 @@ def test_gradient_descent_and_its_path_agree_where_both_go():
     """After emergence the path of the flow passes through what small steps of descent reach."""
     spec = Spec(group="C3", vocabulary=1e4, power=10, steps=1, eta=0.02)
     V = limits.ideal_features(spec.action, 6.0)
-    x = features.initial(jax.tree.map(lambda v: v + 0.1 * jnp.sin(jnp.arange(v.size)).reshape(v.shape), V))
+    x = features.initial(
+        jax.tree.map(lambda v: v + 0.1 * jnp.sin(jnp.arange(v.size)).reshape(v.shape), V)
+    )
     walk = jax.jit(lambda x: features.flow_step(x, spec))
     far = x
     for _ in range(40):

@@ -79,10 +79,14 @@ def test_the_law_of_the_three_counts_is_that_of_the_histograms(group):
     for probability in laws.probability:
         assert probability.sum() == pytest.approx(1.0)
     j = 1
-    counts = np.stack([cases.counts @ (action.table[:, a] == b) for a, b in ((0, 0), (0, j), (j, j))])
+    counts = np.stack(
+        [cases.counts @ (action.table[:, a] == b) for a, b in ((0, 0), (0, j), (j, j))]
+    )
     law = np.zeros((6, 6, 6))
     np.add.at(law, tuple(counts.astype(int)), cases.probability)
-    match = [np.allclose(law[tuple(c)], p) for c, p in zip(laws.counts, laws.probability, strict=True)]
+    match = [
+        np.allclose(law[tuple(c)], p) for c, p in zip(laws.counts, laws.probability, strict=True)
+    ]
     assert any(match)
 
 
@@ -93,7 +97,10 @@ def test_one_wrong_class_at_a_time_bounds_the_loss_and_meets_it_near_a_threshold
     pairs = histograms.paired(action, L)
     for shift, tolerance in ((0.0, 0.05), (0.5, 1e-3), (1.0, 1e-6)):
         q = np.log(L) - 0.2 + shift
-        losses = [float(loss(routing_model.begin(q + 0.03, q - 0.03), action, numbers, c)) for c in (exact, pairs)]
+        losses = [
+            float(loss(routing_model.begin(q + 0.03, q - 0.03), action, numbers, c))
+            for c in (exact, pairs)
+        ]
         assert losses[0] * (1 - 1e-9) <= losses[1] <= losses[0] * (1 + tolerance)
 
 

@@ -29,7 +29,9 @@ def spread_out(group: str, clip: float = 5.0, **changes):
     spec = Spec(group=group, length=1, power=4, clip=clip, **changes)
     numbers = feature_model.constants(spec, float(spec.tokens.size))
     V = limits.ideal_features(spec.action, 0.4 * numbers.clip)
-    noise = feature_model.Features(*(0.3 * jr.normal(jr.key(i), v.shape) for i, v in enumerate((V.g, V.y))))
+    noise = feature_model.Features(
+        *(0.3 * jr.normal(jr.key(i), v.shape) for i, v in enumerate((V.g, V.y)))
+    )
     return spec, jax.tree.map(jnp.add, V, noise), numbers
 
 
@@ -41,7 +43,9 @@ def some():
 
 def blocks(routing, N):
     eye = jnp.eye(N)
-    return tuple((q - o) * eye + o for q, o in ((routing.q43, routing.o43), (routing.q44, routing.o44)))
+    return tuple(
+        (q - o) * eye + o for q, o in ((routing.q43, routing.o43), (routing.q44, routing.o44))
+    )
 
 
 @pytest.mark.parametrize(("group", "N"), [("C3", 5), ("S3", 4)])
@@ -84,7 +88,9 @@ def test_running_sums_are_the_full_model_on_a_long_chain(group, some):
     spec, V, numbers = spread_out(group, variables=12)
     chain = data.chains(jr.key(5), spec.action, 12, 9, 20)
     model = dense.Dense(dense.with_features(V, spec).W, *blocks(some, 12))
-    logits = jax.vmap(lambda moves, values: running_sums.chain_logits(V, some, numbers, moves, values))
+    logits = jax.vmap(
+        lambda moves, values: running_sums.chain_logits(V, some, numbers, moves, values)
+    )
     found = jax.jit(logits)(chain.actions, chain.values)
     for step in (1, 4, 9):
         u = jax.jit(lambda m, step=step: dense.attended(m, chain, spec.tokens, step))(model)
@@ -99,7 +105,9 @@ def test_a_greedy_rollout_by_running_sums_is_that_of_the_full_model():
     weak = routing_model.Routing(*(jnp.asarray(x) for x in (1.2, 0.0, 1.2, 0.0)))
     model = dense.Dense(dense.with_features(V, spec).W, *blocks(weak, 9))
     values = jax.jit(lambda m: dense.greedy_values(m, 0, chain, spec.tokens, numbers, 8))(model)
-    own = jax.vmap(lambda moves, values: running_sums.chain_logits(V, weak, numbers, moves, values, own=True))
+    own = jax.vmap(
+        lambda moves, values: running_sums.chain_logits(V, weak, numbers, moves, values, own=True)
+    )
     found = jnp.argmax(jax.jit(own)(chain.actions, chain.values), axis=-1)
     assert (values[:, 1:] != chain.values[:, 1:]).any()
     assert (found == values[:, 1:]).all()
@@ -117,7 +125,14 @@ def test_padding_to_the_longest_chain_changes_nothing(some):
 
 def test_the_flow_path_is_that_of_another_integrator():
     """Heun's path at stride 0.001 against scipy's RK45 on the same field, compared at equal q_43."""
-    numbers = {"group": "C4", "vocabulary": 1e4, "power": 4, "pace": "path", "distance": 400, "stride": 0.001}
+    numbers = {
+        "group": "C4",
+        "vocabulary": 1e4,
+        "power": 4,
+        "pace": "path",
+        "distance": 400,
+        "stride": 0.001,
+    }
     ds = ps.run("state_tracking", "routing", **numbers, store=False, progress=False)
     spec = Spec(**numbers)
     constants = feature_model.constants(spec)
@@ -132,7 +147,12 @@ def test_the_flow_path_is_that_of_another_integrator():
         return down / jnp.abs(down).max()
 
     found = solve_ivp(
-        lambda t, x: np.asarray(field(jnp.asarray(x))), (0, 0.38), np.zeros(4), rtol=1e-8, atol=1e-10, dense_output=True
+        lambda t, x: np.asarray(field(jnp.asarray(x))),
+        (0, 0.38),
+        np.zeros(4),
+        rtol=1e-8,
+        atol=1e-10,
+        dense_output=True,
     )
     q43, o43, q44, o44 = found.sol(np.linspace(0.05, 0.38, 20))
     for name, x in (("q44", q44), ("o43", o43), ("o44", o44)):
@@ -232,7 +252,11 @@ def test_mean_preactivation_is_that_of_random_chains():
     r = y[L - 1]
     Z = np.exp(2.0) + np.exp(1.7) + 2 * (L - 1)
     score = np.exp(2.0) * v.g[j, r, g[:, L - 1]] + np.exp(1.7) * v.y[j, r, y[L - 1]]
-    score = score + sum(v.g[j, r, g[:, k]] for k in range(L - 1)) + sum(v.y[j, r, y[k]] for k in range(L - 1))
+    score = (
+        score
+        + sum(v.g[j, r, g[:, k]] for k in range(L - 1))
+        + sum(v.y[j, r, y[k]] for k in range(L - 1))
+    )
     found = np.asarray(score) / Z
     expected = limits.mean_preactivation(action, clip, routing, L, L)
     assert abs(found.mean() - expected) < 5 * found.std() / np.sqrt(n)
@@ -240,7 +264,9 @@ def test_mean_preactivation_is_that_of_random_chains():
 
 def test_the_critical_length_of_the_cyclic_task_by_hand():
     """C6, q_43 = q_44 = 3, C_B = 5: eps_c = 0.8 / (2 - 1/3) = 0.48, L* = 1 + (0.48 / 0.52) e^3."""
-    assert limits.critical_length(named("C6"), 5.0, 3.0, 3.0) == pytest.approx(1 + 0.48 / 0.52 * np.exp(3.0))
+    assert limits.critical_length(named("C6"), 5.0, 3.0, 3.0) == pytest.approx(
+        1 + 0.48 / 0.52 * np.exp(3.0)
+    )
     log_d = np.log(1e6)
     length = limits.critical_length(named("C6"), 5.0, 3.0, 3.0)
     at = limits.mean_preactivation(named("C6"), 5 * log_d, (3.0, 0.0, 3.0, 0.0), length, length)

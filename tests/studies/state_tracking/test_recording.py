@@ -15,7 +15,9 @@ KEPT = sorted(FOLDER.glob("*.zip"))
 
 @pytest.mark.parametrize("name", ["sets_S5", "self_training_S5"])
 def test_a_piece_runs_at_the_smallest_size(name, tmp_path):
-    piece = dataclasses.replace(recording.tiny(PIECES[name]), file=tmp_path / "recorded" / f"{name}.zip")
+    piece = dataclasses.replace(
+        recording.tiny(PIECES[name]), file=tmp_path / "recorded" / f"{name}.zip"
+    )
     made = recording.make(piece)
     recording.pack_all(tmp_path)
     found = read(piece.file)

@@ -197,7 +197,9 @@ def _solve(samples, length, last):
 
 def _outputs(x, length):
     G1, G3, r1, r2, r4 = x
-    return np.array([2 * G1 + G3 + (length - 3) * r1, G1 + G3 + (length - 2) * r2, G3 + (length - 1) * r4])
+    return np.array(
+        [2 * G1 + G3 + (length - 3) * r1, G1 + G3 + (length - 2) * r2, G3 + (length - 1) * r4]
+    )
 
 
 def _field(x, samples, length):

@@ -36,7 +36,9 @@ class OneByOne(ps.Dynamics):
         @sequential_vmap
         def one(numbers, t0, t1):
             spec, state = eqx.combine(numbers, rest)
-            after = self.of(spec).advance(state, t0, t1, jr.key(0))  # the motion draws no random numbers
+            after = self.of(spec).advance(
+                state, t0, t1, jr.key(0)
+            )  # the motion draws no random numbers
             return after.params.moving, after.carry  # what a run started from would only be copied
 
         moving, carry = one(numbers, t0, t1)

@@ -55,7 +55,9 @@ def last_crossing(x: xr.DataArray, s: xr.DataArray) -> xr.DataArray:
         part = -values[i] / (values[i + 1] - values[i])
         return float(np.expm1(at[i] + part * (at[i + 1] - at[i])))
 
-    return xr.apply_ufunc(last, x, s, input_core_dims=[["time"], ["time"]], vectorize=True, output_dtypes=[float])
+    return xr.apply_ufunc(
+        last, x, s, input_core_dims=[["time"], ["time"]], vectorize=True, output_dtypes=[float]
+    )
 
 
 def at_time(x: xr.DataArray, ds: xr.Dataset, tau: xr.DataArray | float) -> xr.DataArray:
@@ -65,7 +67,13 @@ def at_time(x: xr.DataArray, ds: xr.Dataset, tau: xr.DataArray | float) -> xr.Da
         return float(np.interp(np.log1p(wanted), at, values, left=np.nan, right=np.nan))
 
     found = xr.apply_ufunc(
-        read, x, ds.s, tau, input_core_dims=[["time"], ["time"], []], vectorize=True, output_dtypes=[float]
+        read,
+        x,
+        ds.s,
+        tau,
+        input_core_dims=[["time"], ["time"], []],
+        vectorize=True,
+        output_dtypes=[float],
     )
     return found.rename(x.name)
 
@@ -82,7 +90,9 @@ def at_the_end(x: xr.DataArray) -> xr.DataArray:
 
 def signed(x: xr.DataArray, directions: dict[tuple[int, int], float]) -> xr.DataArray:
     """Entries of a matrix over the special words, each times the sign that it is said to have."""
-    parts = [sign * x.sel(key=key, query=query, drop=True) for (key, query), sign in directions.items()]
+    parts = [
+        sign * x.sel(key=key, query=query, drop=True) for (key, query), sign in directions.items()
+    ]
     names = xr.Variable("entry", [f"{key}{query}" for key, query in directions])
     return xr.concat(parts, names)
 
@@ -116,7 +126,13 @@ def log_slope(x: xr.DataArray, ds: xr.Dataset) -> xr.DataArray:
 
     core = [["time"], ["time"]]
     found = xr.apply_ufunc(
-        slopes, x, ds.tau, input_core_dims=core, output_core_dims=[["time"]], vectorize=True, output_dtypes=[float]
+        slopes,
+        x,
+        ds.tau,
+        input_core_dims=core,
+        output_core_dims=[["time"]],
+        vectorize=True,
+        output_dtypes=[float],
     )
     return found.rename("slope")
 

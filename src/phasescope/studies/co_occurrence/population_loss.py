@@ -51,7 +51,9 @@ def population_losses(G: Any, S: Any, width: int, length: int, dim: int) -> np.n
         for kind, tokens, shares in _by_type(dim, length):
             for i in range(0, len(tokens), AT_ONCE):
                 few = tokens[i : i + AT_ONCE]
-                pad = AT_ONCE - len(few) if len(tokens) > AT_ONCE else 0  # so that one shape is compiled
+                pad = (
+                    AT_ONCE - len(few) if len(tokens) > AT_ONCE else 0
+                )  # so that one shape is compiled
                 F = _outputs(values, scores, np.pad(few, ((0, pad), (0, 0))), width)[: len(few)]
                 losses = np.logaddexp(0.0, -LABELS[kind] * np.asarray(F))
                 found[kind] += shares[i : i + AT_ONCE] @ losses
@@ -69,7 +71,9 @@ def _by_type(dim: int, length: int) -> Iterator[tuple[int, np.ndarray, np.ndarra
     """Type, samples and shares of the population, for each type."""
     for kind, special in enumerate(SPECIAL_WORDS):
         r = length - len(special)
-        chosen = np.array(list(itertools.combinations_with_replacement(range(3, dim), r)), int).reshape(-1, r)
+        chosen = np.array(
+            list(itertools.combinations_with_replacement(range(3, dim), r)), int
+        ).reshape(-1, r)
         orders = math.factorial(r) / _repetitions(chosen)
         tokens = np.concatenate([np.tile(special, (len(chosen), 1)), chosen], axis=1)
         yield kind, tokens, SHARES[kind] * orders * (dim - 3.0) ** -r

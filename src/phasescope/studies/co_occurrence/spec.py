@@ -6,7 +6,12 @@ from typing import Any
 
 import phasescope as ps
 
-TYPES = ("both", "first", "second", "neither")  # which of the two target words a sample holds; only "both" is positive
+TYPES = (
+    "both",
+    "first",
+    "second",
+    "neither",
+)  # which of the two target words a sample holds; only "both" is positive
 LABELS = (1.0, -1.0, -1.0, -1.0)
 SPECIAL = (3, 2, 2, 1)  # special words in a sample of each type
 SHARES = (1 / 2, 1 / 6, 1 / 6, 1 / 6)
@@ -17,11 +22,15 @@ class Spec(ps.Spec):
     """Defaults are the theorems' regime at a moderate width."""
 
     samples: int = ps.field(48, symbol="n", doc="training samples", at_least=1)
-    length: int = ps.field(4, symbol="L", doc="words of a sample: three of them may be special", at_least=3)
+    length: int = ps.field(
+        4, symbol="L", doc="words of a sample: three of them may be special", at_least=3
+    )
     dim: int = ps.field(83, symbol="d", doc="words of the vocabulary", at_least=4)
     width: int = ps.field(256, symbol="m", doc="rows of the attention matrices", at_least=1)
     neurons: int = ps.field(64, symbol="m_1", doc="rows of the MLP", at_least=1)
-    zeta: float = ps.field(0.1, symbol=r"\zeta", doc="smallness of the start where sigma_0 is not given", above=0)
+    zeta: float = ps.field(
+        0.1, symbol=r"\zeta", doc="smallness of the start where sigma_0 is not given", above=0
+    )
     sigma_0: float | None = ps.field(
         None,
         symbol=r"\sigma_0",
@@ -29,24 +38,37 @@ class Spec(ps.Spec):
         above=0,
     )
     sigma_1: float | None = ps.field(
-        None, symbol=r"\sigma_1", doc="size of W at the start; by default 1 / sqrt(neurons)", above=0
+        None,
+        symbol=r"\sigma_1",
+        doc="size of W at the start; by default 1 / sqrt(neurons)",
+        above=0,
     )
     output: float = ps.field(1.0, symbol="|a_j|", doc="size of the fixed output weights", above=0)
-    init: str = ps.field("gaussian", choices=("gaussian", "uniform", "orthogonal"), doc="law of the start")
-    words: str = ps.field(
-        "distinct", choices=("distinct", "shared"), doc="irrelevant words: each in one place only, or drawn at random"
+    init: str = ps.field(
+        "gaussian", choices=("gaussian", "uniform", "orthogonal"), doc="law of the start"
     )
-    attention: float = ps.field(1.0, doc="speed at which W_Q and W_K learn; 0 freezes the attention", at_least=0)
+    words: str = ps.field(
+        "distinct",
+        choices=("distinct", "shared"),
+        doc="irrelevant words: each in one place only, or drawn at random",
+    )
+    attention: float = ps.field(
+        1.0, doc="speed at which W_Q and W_K learn; 0 freezes the attention", at_least=0
+    )
     eta: float = ps.field(0.001, symbol=r"\eta", doc="step size of descent", above=0)
     steps: int = ps.field(30_000, doc="steps of descent", at_least=1, traced=True)
     horizon: float | None = ps.field(
         None, doc="end of flows, counted by the clock; by default where descent ends", above=0
     )
     accuracy: str = ps.field(
-        "fine", choices=tuple(TOLERANCES), doc="of flows: a relative error of 1e-9 a step, or 1e-6, enough for pictures"
+        "fine",
+        choices=tuple(TOLERANCES),
+        doc="of flows: a relative error of 1e-9 a step, or 1e-6, enough for pictures",
     )
     clock: str = ps.field(
-        "training", choices=("training", "natural"), doc="what `time` counts: t = eta * step, or tau = kappa t"
+        "training",
+        choices=("training", "natural"),
+        doc="what `time` counts: t = eta * step, or tau = kappa t",
     )
 
     @property
@@ -123,11 +145,23 @@ def figure(output: float = 1 / 16, gain: float = 1 / 3**0.5, **changes: Any) -> 
 
 default = Spec()
 presets = {
-    "tiny": Spec(samples=12, dim=24, width=16, neurons=6, sigma_0=0.0625, sigma_1=0.4, eta=0.01, steps=60, horizon=5.0),
+    "tiny": Spec(
+        samples=12,
+        dim=24,
+        width=16,
+        neurons=6,
+        sigma_0=0.0625,
+        sigma_1=0.4,
+        eta=0.01,
+        steps=60,
+        horizon=5.0,
+    ),
     "theory": Spec(clock="natural", horizon=1e8),
     "figure1": figure(),
     "figure1_literal": figure(output=1.0),
     "figure1_distinct": figure(dim=163, words="distinct"),
     "figure1_gain": figure(gain=2**0.5, init="gaussian"),
-    "orthogonal": figure(init="orthogonal", words="distinct", dim=163, clock="natural", horizon=1e8),
+    "orthogonal": figure(
+        init="orthogonal", words="distinct", dim=163, clock="natural", horizon=1e8
+    ),
 }

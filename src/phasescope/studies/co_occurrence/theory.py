@@ -18,11 +18,26 @@ import phasescope as ps
 
 from . import data, model
 from .model import descent
-from .observables import at_end, coordinates, derive, measure_grams, measure_population, measure_symmetric_words
+from .observables import (
+    at_end,
+    coordinates,
+    derive,
+    measure_grams,
+    measure_population,
+    measure_symmetric_words,
+)
 from .one_by_one import OneByOne
 from .reductions import gram_matrices, overlap_families, population_flow, symmetric_words
 from .spec import DRAWN, FLOW, SIZES, TOLERANCES, Spec
-from .training import RECORDS, Run, batch_of, gram_start, measure_weights, random_start, random_words
+from .training import (
+    RECORDS,
+    Run,
+    batch_of,
+    gram_start,
+    measure_weights,
+    random_start,
+    random_words,
+)
 
 FIRST = 1e-2  # first record, in natural time
 
@@ -47,7 +62,9 @@ def weight_flow(spec: Spec) -> ps.Plan:
         init=init,
         stages=follow(spec, velocity),
         measure=lambda run: measure_weights(now(run), run, spec),
-        inspect=lambda run: at_end(gram_matrices.from_start(now(run)), gram_matrices.from_start(run.begin)),
+        inspect=lambda run: at_end(
+            gram_matrices.from_start(now(run)), gram_matrices.from_start(run.begin)
+        ),
         derive=lambda ds: derive(ds, spec),
         coords=coordinates(spec.dim),
     )
@@ -94,7 +111,9 @@ def gram(spec: Spec) -> ps.Plan:
     data.check(spec)
     return ps.Plan(
         init=lambda key: gram_start(spec, key),
-        stages=follow(spec, lambda run, spec: gram_matrices.velocity(run.moving, batch_of(run, spec), spec)),
+        stages=follow(
+            spec, lambda run, spec: gram_matrices.velocity(run.moving, batch_of(run, spec), spec)
+        ),
         measure=lambda run: measure_grams(run.moving, run.begin, batch_of(run, spec), spec),
         inspect=lambda run: at_end(run.moving, run.begin),
         derive=lambda ds: derive(ds, spec),
@@ -107,7 +126,9 @@ def orthogonal(spec: Spec) -> ps.Plan:
     """Gradient flow from an orthogonal start with distinct words: 149 numbers, whatever the sizes are."""
     return ps.Plan(
         init=lambda key: Run(symmetric_words.start(spec), None, None),
-        stages=follow(spec, lambda run, spec: symmetric_words.velocity(run.moving, spec), large=False),
+        stages=follow(
+            spec, lambda run, spec: symmetric_words.velocity(run.moving, spec), large=False
+        ),
         measure=lambda run: measure_symmetric_words(run.moving, spec),
         derive=lambda ds: derive(ds, spec),
         coords=coordinates(7),
@@ -119,14 +140,18 @@ def population(spec: Spec) -> ps.Plan:
     """Gradient flow of the population loss from an orthogonal start, exactly: words are drawn with replacement."""
     return ps.Plan(
         init=lambda key: Run(population_flow.start(spec), None, None),
-        stages=follow(spec, lambda run, spec: population_flow.velocity(run.moving, spec), large=False),
+        stages=follow(
+            spec, lambda run, spec: population_flow.velocity(run.moving, spec), large=False
+        ),
         measure=lambda run: measure_population(run.moving, spec),
         derive=lambda ds: derive(ds, spec),
         coords=coordinates(4),
     )
 
 
-def follow(spec: Spec, velocity: Callable[[Any, Spec], Any], large: bool = True) -> tuple[ps.Stage, ...]:
+def follow(
+    spec: Spec, velocity: Callable[[Any, Spec], Any], large: bool = True
+) -> tuple[ps.Stage, ...]:
     """One stage of gradient flow in natural time; `velocity(run, spec)` is the rate of `run.moving` in training time."""
 
     def flow(spec: Spec) -> ps.Dynamics:
@@ -134,7 +159,9 @@ def follow(spec: Spec, velocity: Callable[[Any, Spec], Any], large: bool = True)
             return jax.tree.map(lambda rate: rate / spec.kappa, velocity(run, spec))
 
         rtol = TOLERANCES[spec.accuracy]
-        return ps.flow(in_natural_time, rtol=rtol, atol=1e-3 * rtol, kappa=1.0, where=lambda run: run.moving)
+        return ps.flow(
+            in_natural_time, rtol=rtol, atol=1e-3 * rtol, kappa=1.0, where=lambda run: run.moving
+        )
 
     dynamics = OneByOne(flow, spec) if large else flow(spec)
     times = ps.log_times(spec.end, RECORDS, first=FIRST)

@@ -49,7 +49,9 @@ def weights(spec: Spec) -> ps.Plan:
         init=init,
         stages=descend(spec, descent.step),
         measure=lambda run: measure_weights(now(run), run, spec),
-        inspect=lambda run: at_end(gram_matrices.from_start(now(run)), gram_matrices.from_start(run.begin)),
+        inspect=lambda run: at_end(
+            gram_matrices.from_start(now(run)), gram_matrices.from_start(run.begin)
+        ),
         derive=lambda ds: derive(ds, spec),
         coords=coordinates(spec.dim),
     )

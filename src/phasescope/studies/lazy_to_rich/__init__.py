@@ -13,7 +13,15 @@ study = ps.Study(
     default,
     paper="How Transformers Get Rich: Training Dynamics Analysis (Workshop on High-dimensional Learning Dynamics, 2025)",
     presets=presets,
-    arms=(stage_one, online_sgd, exact_flow, mean_field_flow, paper_flow, joint_flow, high_dimensional),
+    arms=(
+        stage_one,
+        online_sgd,
+        exact_flow,
+        mean_field_flow,
+        paper_flow,
+        joint_flow,
+        high_dimensional,
+    ),
     claims=claims,
     figures=figures,
 )

@@ -31,7 +31,9 @@ STEP = 1e-4  # relative, of the difference that gives second derivatives
 
 def kernel_values(arm: str, spec: Spec, *c: float) -> xr.Dataset:
     """The arm's kernels and their slopes at some c."""
-    return curves(DESCRIPTIONS[arm][0], c, w_star=spec.w_star, length=spec.length, tokens=spec.tokens)
+    return curves(
+        DESCRIPTIONS[arm][0], c, w_star=spec.w_star, length=spec.length, tokens=spec.tokens
+    )
 
 
 def tying(arm: str, spec: Spec) -> float:
@@ -58,7 +60,11 @@ def pull(arm: str, spec: Spec, *w: float) -> np.ndarray:
     x = np.array(w)
     at = kernel_values(arm, spec, *x**2)
     h = spec.h_star * at.kernel_X.values / at.kernel_S.values
-    return tying(arm, spec) * x * (h * spec.h_star * at.slope_X.values - 0.5 * h**2 * at.slope_S.values)
+    return (
+        tying(arm, spec)
+        * x
+        * (h * spec.h_star * at.slope_X.values - 0.5 * h**2 * at.slope_S.values)
+    )
 
 
 def spectrum(arm: str, spec: Spec, w: float) -> np.ndarray:
@@ -70,12 +76,17 @@ def spectrum(arm: str, spec: Spec, w: float) -> np.ndarray:
     first = max(c - gap, 0.0)
     at = kernel_values(arm, spec, first, first + gap, first + 2 * gap)
     here = at.isel(c=1 if c > gap else 0)
-    bend_X, bend_S = (float(at[name][2] - at[name][0]) / (2 * gap) for name in ("slope_X", "slope_S"))
+    bend_X, bend_S = (
+        float(at[name][2] - at[name][0]) / (2 * gap) for name in ("slope_X", "slope_S")
+    )
     h = float(h_star * here.kernel_X / here.kernel_S)
     drive = h * h_star * float(here.slope_X) - 0.5 * h**2 * float(here.slope_S)
     cross = h_star * float(here.slope_X) - h * float(here.slope_S)
     bend = h * h_star * bend_X - 0.5 * h**2 * bend_S
-    flow = [[kappa * (drive + 2 * c * bend), kappa * w * cross], [2 * w * cross, -float(here.kernel_S)]]
+    flow = [
+        [kappa * (drive + 2 * c * bend), kappa * w * cross],
+        [2 * w * cross, -float(here.kernel_S)],
+    ]
     return np.real(np.linalg.eigvals(np.array(flow)))
 
 

@@ -37,7 +37,11 @@ def value_at(da: xr.DataArray, time: Any, points: int = SMOOTH) -> xr.DataArray:
 
 
 def first_time(
-    da: xr.DataArray, level: Any, direction: Literal["up", "down"], after: Any = 0.0, points: int = SMOOTH
+    da: xr.DataArray,
+    level: Any,
+    direction: Literal["up", "down"],
+    after: Any = 0.0,
+    points: int = SMOOTH,
 ) -> xr.DataArray:
     """First time later than `after` at which `da` comes to `level`, from below ("up") or from above ("down").
 
@@ -86,7 +90,9 @@ def _root(curve: Curve, low: float, high: float) -> float:
         return high
     if not curve(low) < 0 < curve(high):
         return np.nan
-    return float(root_scalar(curve, bracket=(low, high), method="brentq", xtol=1e-12, rtol=1e-12).root)
+    return float(
+        root_scalar(curve, bracket=(low, high), method="brentq", xtol=1e-12, rtol=1e-12).root
+    )
 
 
 def _known(t: Times, x: Times, points: int) -> tuple[Times, Times]:

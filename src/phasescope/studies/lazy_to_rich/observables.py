@@ -28,14 +28,22 @@ class Observed(ps.Observables):
     w_k: Scalar = ps.field(symbol="w_K", doc="key weight of head 2")
     w_q: Scalar = ps.field(symbol="w_Q", doc="query weight of head 2")
     h: Scalar = ps.field(symbol="h", doc="value of head 2")
-    first_slope: Scalar | None = ps.field(symbol=r"\tilde p", doc="slope of the first layer, where it is trained")
+    first_slope: Scalar | None = ps.field(
+        symbol=r"\tilde p", doc="slope of the first layer, where it is trained"
+    )
     w_kq: Scalar = ps.field(symbol=r"\sqrt{|w_K w_Q|}", doc="dot-product weight")
     balance: Scalar = ps.field(symbol="w_Q^2 - w_K^2", doc="what the flow conserves")
-    prev_token_weight: Scalar = ps.field(symbol=r"1 - \tilde u", doc="weight of the previous token in the first layer")
-    h_qe: Scalar | None = ps.field(symbol=r"h^\star X(c) / S(c)", doc="value of head 2 in quasi-equilibrium")
+    prev_token_weight: Scalar = ps.field(
+        symbol=r"1 - \tilde u", doc="weight of the previous token in the first layer"
+    )
+    h_qe: Scalar | None = ps.field(
+        symbol=r"h^\star X(c) / S(c)", doc="value of head 2 in quasi-equilibrium"
+    )
     lyap_uv: Scalar = ps.field(symbol="G(u, v)", doc="Lyapunov function of the 4-gram")
     lyap_vh: Scalar = ps.field(symbol="G(v, h)", doc="Lyapunov function of the induction head")
-    growth_rate: Scalar = ps.field(symbol=r"d \ln w / dt", doc="growth rate of the dot-product weight")
+    growth_rate: Scalar = ps.field(
+        symbol=r"d \ln w / dt", doc="growth rate of the dot-product weight"
+    )
     lyap_uv_rate: Scalar = ps.field(doc="dG(u, v) / dt")
     lyap_vh_rate: Scalar = ps.field(doc="dG(v, h) / dt")
 
@@ -50,7 +58,9 @@ class MatrixObserved(ps.Observables):
     g: Scalar = ps.field(symbol="g", doc="value of head 1")
     h: Scalar = ps.field(symbol="h", doc="value of head 2")
     score_norm: Scalar = ps.field(symbol=r"\|A\|_F", doc="norm of the bilinear form")
-    score_spread: Scalar = ps.field(symbol=r"\|A\|_2", doc="largest singular value of the bilinear form")
+    score_spread: Scalar = ps.field(
+        symbol=r"\|A\|_2", doc="largest singular value of the bilinear form"
+    )
     score_error: Scalar = ps.field(
         symbol=r"\|A - A^\star\|_F / \|A^\star\|_F", doc="relative error of the bilinear form"
     )
@@ -69,7 +79,9 @@ def measure(
     """
     if losses is None:
         assert values is not None
-        losses = jnp.stack([loss_of_4_gram(weights, spec), analytic.loss(values, weights.h, spec.h_star)])
+        losses = jnp.stack(
+            [loss_of_4_gram(weights, spec), analytic.loss(values, weights.h, spec.h_star)]
+        )
     return Observed(
         loss=losses.sum(),
         loss_g4=losses[0],
@@ -91,10 +103,14 @@ def measure(
 
 def measure_first_layer(slope: Scalar, p: Scalar, g: Scalar, loss_g4: Scalar) -> Observed:
     """Measure Stage I, where only the first layer moves, and only the 4-gram's part of the loss."""
-    return Observed(loss_g4=loss_g4, p=p, g=g, first_slope=slope, prev_token_weight=-jnp.expm1(-slope))
+    return Observed(
+        loss_g4=loss_g4, p=p, g=g, first_slope=slope, prev_token_weight=-jnp.expm1(-slope)
+    )
 
 
-def measure_matrices(weights: MatrixWeights, spec: Spec, losses: Float[Array, "2"]) -> MatrixObserved:
+def measure_matrices(
+    weights: MatrixWeights, spec: Spec, losses: Float[Array, "2"]
+) -> MatrixObserved:
     """Measure the model with matrices of scores; `losses` are those of the 4-gram and of the induction head."""
     scores = weights.W_Q.T @ weights.W_K
     target = matrix.target_score(spec)

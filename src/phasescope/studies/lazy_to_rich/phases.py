@@ -19,7 +19,9 @@ import phasescope as ps
 from .event_times import ROUGH, SMOOTH, first_time, value_at
 from .spec import Spec
 
-ROUNDING = 1e-9  # of the loss at the start: below it the differences from the fixed point are rounding
+ROUNDING = (
+    1e-9  # of the loss at the start: below it the differences from the fixed point are rounding
+)
 Observation = Literal["paper", "robust"]
 
 spec_of = Spec.of
@@ -138,12 +140,16 @@ def learning(runs: xr.Dataset) -> xr.DataArray:
     return runs.loss_ih > ROUNDING * runs.loss_ih.isel(time=0, drop=True)
 
 
-def once_learned(runs: xr.Dataset, judge: Callable[[xr.Dataset], ps.Verdict], left: float = 1e-5) -> ps.Verdict:
+def once_learned(
+    runs: xr.Dataset, judge: Callable[[xr.Dataset], ps.Verdict], left: float = 1e-5
+) -> ps.Verdict:
     """What `judge` says of the runs if all lanes have learned the induction head at their end.
 
     Learned is when at most `left` of the loss at the start is left; a horizon before that says nothing.
     """
     last = float((runs.loss_ih.isel(time=-1) / runs.loss_ih.isel(time=0)).max(skipna=False))
     if not last <= left:
-        return ps.undecided(f"at the end {last:.3g} of the induction head's loss is left", f"a run until {left:g}")
+        return ps.undecided(
+            f"at the end {last:.3g} of the induction head's loss is left", f"a run until {left:g}"
+        )
     return judge(runs)

@@ -14,13 +14,25 @@ import phasescope as ps
 class Spec(ps.Spec):
     """Defaults are Figure 1's. Fields that only some arms read say so."""
 
-    alpha: float = ps.field(1.0, symbol=r"\alpha^\star", doc="weight of the 4-gram against the induction head", above=0)
-    w_star: float = ps.field(0.49, symbol=r"w^\star", doc="dot-product weight of the target", above=0)
-    sigma: float = ps.field(0.01, symbol=r"\sigma_{init}", doc="every trained scalar at the start", above=0)
-    length: int = ps.field(40, symbol="L", doc="tokens of a sequence: a 4-gram and three keys need 5", at_least=5)
+    alpha: float = ps.field(
+        1.0, symbol=r"\alpha^\star", doc="weight of the 4-gram against the induction head", above=0
+    )
+    w_star: float = ps.field(
+        0.49, symbol=r"w^\star", doc="dot-product weight of the target", above=0
+    )
+    sigma: float = ps.field(
+        0.01, symbol=r"\sigma_{init}", doc="every trained scalar at the start", above=0
+    )
+    length: int = ps.field(
+        40, symbol="L", doc="tokens of a sequence: a 4-gram and three keys need 5", at_least=5
+    )
     tokens: str = ps.field("gaussian", choices=("gaussian", "boolean"), doc="law of a token")
     p_tilde: float | None = ps.field(
-        None, symbol=r"\tilde p", doc="slope of a frozen first layer; by default infinite", at_least=0, infinite=True
+        None,
+        symbol=r"\tilde p",
+        doc="slope of a frozen first layer; by default infinite",
+        at_least=0,
+        infinite=True,
     )
     eta: float = ps.field(0.1, symbol=r"\eta", doc="step size (descent arms)", above=0)
     batch: int = ps.field(1000, symbol="B", doc="sequences in a batch (sampled arms)", at_least=1)
@@ -32,7 +44,9 @@ class Spec(ps.Spec):
         doc="flows: 1, w_K and w_Q are two weights; 2, one weight; by default the arm's",
         above=0,
     )
-    imbalance: float = ps.field(1.0, symbol="w_Q / w_K", doc="ratio of the two weights at the start", above=0)
+    imbalance: float = ps.field(
+        1.0, symbol="w_Q / w_K", doc="ratio of the two weights at the start", above=0
+    )
     p_start: float | None = ps.field(
         None, symbol="p(0)", doc="slope of head 1 at the start; by default sigma", at_least=0
     )
@@ -42,7 +56,9 @@ class Spec(ps.Spec):
     joint: bool = ps.field(False, doc="train the first layer too, from sigma (online_sgd)")
     dim: int = ps.field(20, symbol="D", doc="width of a token (high_dimensional)", at_least=1)
     optimiser: str = ps.field("gd", choices=("gd", "adam"), doc="high_dimensional")
-    sampled: bool = ps.field(False, doc="high_dimensional: fresh batches, or the closed form of infinitely many keys")
+    sampled: bool = ps.field(
+        False, doc="high_dimensional: fresh batches, or the closed form of infinitely many keys"
+    )
     reading: str = ps.field(
         "linear",
         choices=("linear", "squared"),
@@ -55,10 +71,14 @@ class Spec(ps.Spec):
     def __check_init__(self) -> None:
         if isinstance(self.p_tilde, jax.Array):
             return
-        if self.p_tilde == math.inf:  # one spelling: a sharp first layer has closed forms of its own
+        if (
+            self.p_tilde == math.inf
+        ):  # one spelling: a sharp first layer has closed forms of its own
             object.__setattr__(self, "p_tilde", None)
         if self.joint and self.p_tilde is not None:
-            raise ps.SpecError(f"joint=True trains the first layer: leave p_tilde alone, got p_tilde={self.p_tilde}.")
+            raise ps.SpecError(
+                f"joint=True trains the first layer: leave p_tilde alone, got p_tilde={self.p_tilde}."
+            )
 
     @property
     def keys(self) -> Any:

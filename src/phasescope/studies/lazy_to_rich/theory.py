@@ -44,7 +44,9 @@ def exact_flow(spec: Spec) -> ps.Plan:
     """Gradient flow of the true softmax model at any length, without sampling; time is t."""
     _sharp_first_layer(spec, "exact_flow", "mean_field_flow")
     check_table(spec, "exact_flow")
-    return _second_layer(spec, softmax, table=lambda: tabulated.table_for(spec.w_star, spec.keys, spec.tokens))
+    return _second_layer(
+        spec, softmax, table=lambda: tabulated.table_for(spec.w_star, spec.keys, spec.tokens)
+    )
 
 
 @ps.arm(reads=FLOW)
@@ -61,7 +63,9 @@ def mean_field_flow(spec: Spec) -> ps.Plan:
 def paper_flow(spec: Spec) -> ps.Plan:
     """The printed ODE: an exponential instead of the softmax, one weight instead of two; time is t."""
     if spec.tokens == "boolean":
-        raise ps.SpecError("paper_flow is for gaussian tokens; exact_flow and mean_field_flow know boolean ones.")
+        raise ps.SpecError(
+            "paper_flow is for gaussian tokens; exact_flow and mean_field_flow know boolean ones."
+        )
     _sharp_first_layer(spec, "paper_flow", "mean_field_flow")
     _below("4 w_star^4", 4 * spec.w_star**4, 1.0, "the exponential form", "use exact_flow")
     return _second_layer(spec, exponential, kappa=2.0)
@@ -71,7 +75,9 @@ def paper_flow(spec: Spec) -> ps.Plan:
 def joint_flow(spec: Spec) -> ps.Plan:
     """Both layers trained together, the induction head by its mean field; time is t."""
     if spec.tokens == "boolean" or spec.p_tilde is not None:
-        raise ps.SpecError("joint_flow trains the first layer, on gaussian tokens: leave p_tilde and tokens alone.")
+        raise ps.SpecError(
+            "joint_flow trains the first layer, on gaussian tokens: leave p_tilde and tokens alone."
+        )
     _below("2 w_star^4", 2 * spec.w_star**4, 1.0, "joint_flow", "choose a smaller w_star")
 
     def downhill(weights: Weights) -> Weights:
@@ -153,7 +159,9 @@ def head_2_velocity(
 def joint_kernels(weights: Weights, spec: Spec) -> Kernels:
     """The mean field behind a first layer that is trained."""
     assert weights.p_tilde is not None
-    return analytic.mean_field(weights.w_k * weights.w_q, spec.c_star, spec.keys, jnp.exp(-weights.p_tilde))
+    return analytic.mean_field(
+        weights.w_k * weights.w_q, spec.c_star, spec.keys, jnp.exp(-weights.p_tilde)
+    )
 
 
 def joint_losses(weights: Weights, spec: Spec) -> Float[Array, "2"]:
@@ -164,7 +172,10 @@ def joint_losses(weights: Weights, spec: Spec) -> Float[Array, "2"]:
 
 
 def _second_layer(
-    spec: Spec, describe: Description, table: Callable[[], Table] | None = None, kappa: ArrayLike = 1.0
+    spec: Spec,
+    describe: Description,
+    table: Callable[[], Table] | None = None,
+    kappa: ArrayLike = 1.0,
 ) -> ps.Plan:
     """Stage II behind a frozen first layer; `kappa` is the arm's own unless the spec says otherwise."""
     kappa = kappa if spec.kappa is None else spec.kappa
@@ -199,7 +210,9 @@ def check_table(spec: Spec, who: str) -> None:
     most = tabulated.LARGEST_W * (1 + 1e-12)  # the largest itself is allowed, whatever its rounding
     _below("w_star", spec.w_star, most, who, "use mean_field_flow or a smaller w_star")
     first = spec.sigma**2 * spec.imbalance
-    _below("the first w_k w_q", first, tabulated.REACH * spec.c_star, who, "start with smaller weights")
+    _below(
+        "the first w_k w_q", first, tabulated.REACH * spec.c_star, who, "start with smaller weights"
+    )
 
 
 def _times(spec: Spec) -> ps.Schedule:
@@ -208,7 +221,9 @@ def _times(spec: Spec) -> ps.Schedule:
 
 def _sharp_first_layer(spec: Spec, who: str, instead: str) -> None:
     if spec.p_tilde is not None:
-        raise ps.SpecError(f"{who} needs an infinite p_tilde, got p_tilde={spec.p_tilde}: use {instead}.")
+        raise ps.SpecError(
+            f"{who} needs an infinite p_tilde, got p_tilde={spec.p_tilde}: use {instead}."
+        )
 
 
 def _below(what: str, value: Any, bound: Any, who: str, advice: str) -> None:

@@ -31,7 +31,9 @@ def online_sgd(spec: Spec) -> ps.Plan:
     if exact:
         check_table(spec, "online_sgd")
     elif spec.index_range == "L-2" and (spec.joint or spec.p_tilde is not None):
-        raise ps.SpecError('index_range="L-2" is for a sharp first layer: leave joint and p_tilde alone.')
+        raise ps.SpecError(
+            'index_range="L-2" is for a sharp first layer: leave joint and p_tilde alone.'
+        )
 
     def init(key: Array) -> Held:
         weights = start(spec, spec.joint)
@@ -58,8 +60,15 @@ def online_sgd(spec: Spec) -> ps.Plan:
 @ps.arm(reads=(*DESCENT, *MATRIX))
 def high_dimensional(spec: Spec) -> ps.Plan:
     """Descent or Adam with tokens of many dimensions, on samples or in closed form; time is eta times steps."""
-    if spec.tokens == "boolean" or spec.p_tilde is not None or spec.index_range == "L-2" or spec.joint:
-        raise ps.SpecError("high_dimensional is for gaussian tokens behind a sharp first layer, with all keys.")
+    if (
+        spec.tokens == "boolean"
+        or spec.p_tilde is not None
+        or spec.index_range == "L-2"
+        or spec.joint
+    ):
+        raise ps.SpecError(
+            "high_dimensional is for gaussian tokens behind a sharp first layer, with all keys."
+        )
     optimiser = optax.adam(spec.eta) if spec.optimiser == "adam" else optax.sgd(spec.eta)
 
     def losses(weights: MatrixWeights) -> Float[Array, "2"]:

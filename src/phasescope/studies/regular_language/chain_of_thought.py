@@ -84,7 +84,9 @@ def _single_masks(length: int) -> np.ndarray:
     return masks
 
 
-def cot_accuracy_by_enumeration(params: dict, lam: float, input_length: int, *, truncated: bool) -> float:
+def cot_accuracy_by_enumeration(
+    params: dict, lam: float, input_length: int, *, truncated: bool
+) -> float:
     """The same by running the full model on all $2^L$ inputs."""
     tokens = data.strings_of(input_length)
     is_odd = tokens.sum(axis=1) % 2 == 1

@@ -29,7 +29,12 @@ def flow_clock(tau: float) -> Clock:
 def step_clock(eta: float, t: int) -> Clock:
     r"""After $t$ updates from zero: $2\sum s$, $3\sum s^2$, $4\sum s^2(s-1)$ over $s < t$, times powers of $\eta$."""
     s = np.arange(t, dtype=float)
-    return Clock(eta * t, 2 * eta**2 * s.sum(), 3 * eta**3 * (s**2).sum(), 4 * eta**4 * (s**2 * (s - 1)).sum())
+    return Clock(
+        eta * t,
+        2 * eta**2 * s.sum(),
+        3 * eta**3 * (s**2).sum(),
+        4 * eta**4 * (s**2 * (s - 1)).sum(),
+    )
 
 
 def early_token_scores(max_length: int, clock: Clock) -> Float[np.ndarray, " position"]:
@@ -65,7 +70,9 @@ def early_second_lead(max_length: int, clock: Clock) -> Float[np.ndarray, "lengt
     """
     L, position = np.ogrid[1 : max_length + 1, 1 : max_length + 1]
     j = np.arange(1, max_length + 1)
-    sums = np.concatenate([[0.0], np.cumsum(np.where(j >= 2, 1 / j**2, 0.0))[:-1]])  # over 2 <= j < position
+    sums = np.concatenate(
+        [[0.0], np.cumsum(np.where(j >= 2, 1 / j**2, 0.0))[:-1]]
+    )  # over 2 <= j < position
     return np.where((position >= 3) & (position < L), clock.fourth / 16384 / L**2 * sums, np.nan)
 
 
@@ -146,7 +153,9 @@ def loss_bound(t, eta: float, max_length: int, margin_norm: float, constant: flo
     return constant * max_length * margin_norm**2 / (eta * np.sqrt(t))
 
 
-def softmax_lipschitz_ratios(samples: int, keys: int, lam: float, seed: int = 0) -> Float[np.ndarray, " sample"]:
+def softmax_lipschitz_ratios(
+    samples: int, keys: int, lam: float, seed: int = 0
+) -> Float[np.ndarray, " sample"]:
     r"""Lemma A.1: $\lambda \|S(x/\lambda) - S(y/\lambda)\| / \|x - y\|$ for random pairs, near and far; $S$: softmax.
 
     The lemma says at most 1; the true constant is 1/2.
@@ -154,7 +163,11 @@ def softmax_lipschitz_ratios(samples: int, keys: int, lam: float, seed: int = 0)
     rng = np.random.default_rng(seed)
     x = lam * rng.normal(size=(samples, keys))
     y = x + lam * 10.0 ** rng.uniform(-3, 1, size=(samples, 1)) * rng.normal(size=(samples, keys))
-    return lam * np.linalg.norm(_softmax(x / lam) - _softmax(y / lam), axis=1) / np.linalg.norm(x - y, axis=1)
+    return (
+        lam
+        * np.linalg.norm(_softmax(x / lam) - _softmax(y / lam), axis=1)
+        / np.linalg.norm(x - y, axis=1)
+    )
 
 
 def sigmoid_remainders(x: Float[np.ndarray, " point"]) -> Float[np.ndarray, " point"]:

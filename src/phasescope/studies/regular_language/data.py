@@ -22,7 +22,9 @@ def parity_pivots(base_length: int, max_length: int | None = None) -> Int[np.nda
     The $L_0 - 1$ steps see lengths up to $2 L_0 - 2$, which is the default; the paper prints $2 L_0 - 1$.
     """
     if base_length < 2:
-        raise ValueError(f"base_length must be at least 2 (one step of thought needs two tokens), got {base_length}.")
+        raise ValueError(
+            f"base_length must be at least 2 (one step of thought needs two tokens), got {base_length}."
+        )
     longest = 2 * base_length - 2 if max_length is None else max_length
     return check_pivots(np.maximum(1, np.arange(1, longest + 1) - base_length + 1))
 
@@ -68,7 +70,9 @@ def labels(strings: Strings, pivots: Int[np.ndarray, " length"]) -> Float[np.nda
     return np.where(last == pivot, 1.0, -1.0)
 
 
-def length_weights(max_length: int, first: int = 1, last: int | None = None) -> Float[np.ndarray, " length"]:
+def length_weights(
+    max_length: int, first: int = 1, last: int | None = None
+) -> Float[np.ndarray, " length"]:
     r"""$\alpha_L = 1$ for the lengths first..last, 0 elsewhere; `first=base_length` gives the CoT loss alone."""
     lengths = np.arange(1, max_length + 1)
     end = max_length if last is None else last

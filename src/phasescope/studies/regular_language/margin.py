@@ -186,7 +186,9 @@ def _nonnegative(gram, tolerance):
     r"""The same least squares over $z \ge 0$, the way of Lawson and Hanson, from $E^\top E$; $E^\top e_{n+1} = 1$."""
     z = np.full(len(gram), Decimal(0), dtype=object)
     free: list[int] = []
-    for _ in range(10 * len(gram)):  # it takes about one round a row, but cycles where the rows do not separate
+    for _ in range(
+        10 * len(gram)
+    ):  # it takes about one round a row, but cycles where the rows do not separate
         slope = 1 - gram @ z
         bound = [i for i in range(len(z)) if i not in free]
         if not bound or max(slope[bound]) <= tolerance:
@@ -200,7 +202,9 @@ def _nonnegative(gram, tolerance):
                 z[free] = trial
                 break
             here = z[free]
-            steps = [x / (x - y) if y <= 0 else Decimal(1) for x, y in zip(here, trial, strict=True)]
+            steps = [
+                x / (x - y) if y <= 0 else Decimal(1) for x, y in zip(here, trial, strict=True)
+            ]
             z[free] = here + min(steps) * (trial - here)
             blocking = {i for i, step in zip(free, steps, strict=True) if step == min(steps)}
             z[list(blocking)] = Decimal(0)

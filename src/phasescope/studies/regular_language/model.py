@@ -80,7 +80,9 @@ def attention_of(string: str, params: Params, lam: ArrayLike) -> Float[Array, " 
     if not string or set(string) - {"a", "b"}:
         raise ValueError(f"a string must consist of letters a and b, got {string!r}.")
     if len(string) > len(params["u"]) // 2:
-        raise ValueError(f"{string!r} is longer than the model's longest string, {len(params['u']) // 2}.")
+        raise ValueError(
+            f"{string!r} is longer than the model's longest string, {len(params['u']) // 2}."
+        )
     tokens = np.array([["ab".index(letter) for letter in string]])
     keys, query, _ = lookups(tokens, np.array([len(string)]))
     return jax.nn.softmax(params["W"][keys[0], query[0]] / lam)

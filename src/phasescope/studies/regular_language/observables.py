@@ -17,8 +17,12 @@ from .margin import margin_rows, max_margin, max_margin_of_scores
 from .reductions import symmetry
 from .spec import Spec
 
-DECIMALS_UP_TO = 32  # up to this length a margin that float64 cannot certify is solved in decimal arithmetic
-MATRICES_UP_TO = 256  # beyond this length the records leave out what has one number for each pair of positions
+DECIMALS_UP_TO = (
+    32  # up to this length a margin that float64 cannot certify is solved in decimal arithmetic
+)
+MATRICES_UP_TO = (
+    256  # beyond this length the records leave out what has one number for each pair of positions
+)
 SAME_TIME = 1e-11  # how far, relative to it, the record of a time may be from it: rounding, no more
 
 field = ps.field
@@ -28,14 +32,30 @@ class Observed(ps.Observables):
     """All arms report these. `match` and `differ`: strings whose last token equals the pivot's, and the others."""
 
     loss: Float[Array, ""] = field(symbol=r"\mathcal{L}", doc="loss over all strings")
-    loss_by_length: Float[Array, "length"] = field(symbol=r"\mathcal{L}_L", doc="loss over the strings of one length")
-    token_score: Float[Array, "position"] = field(symbol=r"v_\ell", doc="read-out of a position's token")
-    score_match: Float[Array, "length"] = field(symbol="p_L", doc="attention score of a matching pivot")
-    score_differ: Float[Array, "length"] = field(symbol="q_L", doc="attention score of a differing pivot")
-    score_other: Float[Array, "length position"] = field(symbol=r"m_{L\ell}", doc="attention score of any other key")
-    score_self: Float[Array, "length"] = field(symbol="s_L", doc="attention score of the last token itself")
-    attention_match: Float[Array, "length position"] = field(symbol=r"\varphi^+", doc="attention in matching strings")
-    attention_differ: Float[Array, "length position"] = field(symbol=r"\varphi^-", doc="attention in differing strings")
+    loss_by_length: Float[Array, "length"] = field(
+        symbol=r"\mathcal{L}_L", doc="loss over the strings of one length"
+    )
+    token_score: Float[Array, "position"] = field(
+        symbol=r"v_\ell", doc="read-out of a position's token"
+    )
+    score_match: Float[Array, "length"] = field(
+        symbol="p_L", doc="attention score of a matching pivot"
+    )
+    score_differ: Float[Array, "length"] = field(
+        symbol="q_L", doc="attention score of a differing pivot"
+    )
+    score_other: Float[Array, "length position"] = field(
+        symbol=r"m_{L\ell}", doc="attention score of any other key"
+    )
+    score_self: Float[Array, "length"] = field(
+        symbol="s_L", doc="attention score of the last token itself"
+    )
+    attention_match: Float[Array, "length position"] = field(
+        symbol=r"\varphi^+", doc="attention in matching strings"
+    )
+    attention_differ: Float[Array, "length position"] = field(
+        symbol=r"\varphi^-", doc="attention in differing strings"
+    )
     output_match: Float[Array, "length"] = field(symbol="T^+_L", doc="output on matching strings")
     output_differ: Float[Array, "length"] = field(symbol="T^-_L", doc="output on differing strings")
     accuracy: Float[Array, ""] = field(doc="mean accuracy over the lengths")
@@ -45,11 +65,15 @@ class Observed(ps.Observables):
     )
     u_norm: Float[Array, ""] = field(symbol=r"\|u\|", doc="norm of the read-out")
     W_norm: Float[Array, ""] = field(symbol=r"\|W\|_F", doc="norm of the attention matrix")
-    token_asymmetry: Float[Array, ""] = field(doc="largest difference of u between the two tokens of a position")
+    token_asymmetry: Float[Array, ""] = field(
+        doc="largest difference of u between the two tokens of a position"
+    )
     score_asymmetry: Float[Array, ""] = field(
         doc="largest token dependence of W at keys that are neither pivot nor last"
     )
-    self_asymmetry: Float[Array, ""] = field(doc="largest token dependence of W at the last token's own key")
+    self_asymmetry: Float[Array, ""] = field(
+        doc="largest token dependence of W at the last token's own key"
+    )
 
 
 def measure_reduced(state: symmetry.State, spec: Spec) -> Observed:
@@ -132,7 +156,9 @@ def _asymmetries(params: model.Params, pivots: np.ndarray) -> dict[str, Array]:
     N = len(pivots)
     u = params["u"].reshape(N, 2)
     W = params["W"].reshape(N, 2, N, 2)
-    spread = jnp.abs(W[:, 0] - W[:, 1]).max(axis=-1).T  # [length, position]: how the key's token matters
+    spread = (
+        jnp.abs(W[:, 0] - W[:, 1]).max(axis=-1).T
+    )  # [length, position]: how the key's token matters
     length, position = np.ogrid[1 : N + 1, 1 : N + 1]
     no_pivot = position != pivots[:, None]
     return {
@@ -175,9 +201,13 @@ def _drift(ds: xr.Dataset, start: xr.Dataset) -> xr.DataArray:
     def square(name: str) -> Any:
         return (ds[name] - start[name]) ** 2
 
-    total = 2 * (square("score_match") + square("score_differ") + square("score_self")).sum("length")
+    total = 2 * (square("score_match") + square("score_differ") + square("score_self")).sum(
+        "length"
+    )
     drift = np.sqrt(total + 4 * square("score_other").sum(("length", "position")))
-    return drift.assign_attrs(symbol=r"\|W_t - W_{t_0}\|", long_name="how far the attention moved since phase 1 ended")
+    return drift.assign_attrs(
+        symbol=r"\|W_t - W_{t_0}\|", long_name="how far the attention moved since phase 1 ended"
+    )
 
 
 def _margin(ds: xr.Dataset, start: xr.Dataset, spec: Spec) -> dict[str, xr.DataArray]:
@@ -191,7 +221,9 @@ def _margin(ds: xr.Dataset, start: xr.Dataset, spec: Spec) -> dict[str, xr.DataA
         "margin_norm": (np.sqrt(2) * size).assign_attrs(
             symbol=r"\|u^*\|", long_name="norm of the max-margin read-out at t_0"
         ),
-        "margin_direction": best.assign_attrs(symbol="v^*", long_name="max-margin read-out for the attention at t_0"),
+        "margin_direction": best.assign_attrs(
+            symbol="v^*", long_name="max-margin read-out for the attention at t_0"
+        ),
         "margin_cosine": cosine.assign_attrs(
             symbol=r"\cos(u_t, u^*)", long_name="alignment with the max-margin read-out"
         ),
@@ -208,7 +240,9 @@ def _best_read_out(start: xr.Dataset, lam: xr.DataArray, spec: Spec) -> xr.DataA
         found = max_margin(rows)
         if not found.reliable and spec.size <= DECIMALS_UP_TO:
             scores = np.stack([p, q])
-            found = max_margin_of_scores(scores, others, spec.pivots, float(lam), alpha=spec.weights)
+            found = max_margin_of_scores(
+                scores, others, spec.pivots, float(lam), alpha=spec.weights
+            )
         return found.v if found.reliable else np.full_like(found.v, np.nan)
 
     pair = ["length", "position"]

@@ -82,7 +82,9 @@ def read_out_rate(ds: xr.Dataset) -> xr.DataArray:
     r"""$dv/d\tau$, from the recorded attention and outputs: $\frac12\sum_L(\omega^+G^+\varphi^+ - \omega^-G^-\varphi^-)$."""
     share = xr.where(ds.length == 1, 1.0, 0.5)
     push = share / (1 + np.exp(ds.output_match)) * ds.attention_match
-    pull = xr.where(ds.length == 1, 0.0, 0.5) / (1 + np.exp(-ds.output_differ)) * ds.attention_differ
+    pull = (
+        xr.where(ds.length == 1, 0.0, 0.5) / (1 + np.exp(-ds.output_differ)) * ds.attention_differ
+    )
     return 0.5 * (push - pull).sum("length")
 
 
@@ -103,7 +105,9 @@ def excess_attention(ds: xr.Dataset, case: str) -> xr.DataArray:
     return _excess(length, (others - mine) / lam, (pivot - mine) / lam)
 
 
-def _excess(length: xr.DataArray, gaps: xr.DataArray, one_more: xr.DataArray | None = None) -> xr.DataArray:
+def _excess(
+    length: xr.DataArray, gaps: xr.DataArray, one_more: xr.DataArray | None = None
+) -> xr.DataArray:
     """The excess over 1/L of a key whose score is ahead of the others by minus these gaps."""
     ahead = xr.apply_ufunc(lambda x: -np.expm1(x), gaps).sum("position")
     weight = xr.apply_ufunc(np.exp, gaps).sum("position") + 1

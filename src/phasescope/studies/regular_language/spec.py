@@ -13,11 +13,18 @@ from .closed_forms import theorem_setting
 class Spec(ps.Spec):
     """Defaults are the paper's experiment of Section 6."""
 
-    task: str = ps.field("even_pairs", choices=("even_pairs", "parity"), doc="what the pivot of a length is")
-    max_length: int | None = ps.field(
-        None, symbol=r"L_{\max}", doc="longest string; by default 6, for parity 2 base_length - 2", at_least=2
+    task: str = ps.field(
+        "even_pairs", choices=("even_pairs", "parity"), doc="what the pivot of a length is"
     )
-    base_length: int = ps.field(4, symbol="L_0", doc="parity: length of the input of the chain of thought", at_least=2)
+    max_length: int | None = ps.field(
+        None,
+        symbol=r"L_{\max}",
+        doc="longest string; by default 6, for parity 2 base_length - 2",
+        at_least=2,
+    )
+    base_length: int = ps.field(
+        4, symbol="L_0", doc="parity: length of the input of the chain of thought", at_least=2
+    )
     lam: float = ps.field(2.0, symbol=r"\lambda", doc="scale of the attention scores", above=0)
     eta: float = ps.field(0.1, symbol=r"\eta", doc="step size", above=0)
     switch: int = ps.field(100, symbol="t_0", doc="updates in phase 1", at_least=0, traced=True)
@@ -25,20 +32,29 @@ class Spec(ps.Spec):
         "two_phase", choices=("two_phase", "vanilla"), doc="whether phase 1 speeds the attention up"
     )
     steps: int = ps.field(10_000, symbol="T", doc="updates in all", at_least=1, traced=True)
-    horizon: float | None = ps.field(None, symbol=r"\tau", doc="end of flow arms; by default eta * steps", above=0)
+    horizon: float | None = ps.field(
+        None, symbol=r"\tau", doc="end of flow arms; by default eta * steps", above=0
+    )
     lengths: str = ps.field(
-        "all", choices=("all", "cot"), doc="parity: train on all lengths, or on the chain of thought alone"
+        "all",
+        choices=("all", "cot"),
+        doc="parity: train on all lengths, or on the chain of thought alone",
     )
     init_scale: float = ps.field(
         0.0, symbol=r"\sigma", doc="standard deviation at the start (exhaustive arms)", at_least=0
     )
     handover: int = ps.field(
-        1000, doc="handover arm: updates on even pairs before the chain of thought", at_least=1, traced=True
+        1000,
+        doc="handover arm: updates on even pairs before the chain of thought",
+        at_least=1,
+        traced=True,
     )
 
     def __check_init__(self) -> None:
         if self.lengths == "cot" and self.task != "parity":
-            raise ps.SpecError('lengths="cot" needs task="parity": even pairs have no chain of thought.')
+            raise ps.SpecError(
+                'lengths="cot" needs task="parity": even pairs have no chain of thought.'
+            )
 
     @property
     def size(self) -> int:

@@ -27,7 +27,9 @@ def log_flow(spec: Spec) -> ps.Plan:
     alpha = spec.weights
 
     def follow(k: Array | float) -> ps.Dynamics:
-        return ps.flow(lambda state: symmetry.velocity(state, pivots, spec.lam, k, alpha=alpha), kappa=KAPPA)
+        return ps.flow(
+            lambda state: symmetry.velocity(state, pivots, spec.lam, k, alpha=alpha), kappa=KAPPA
+        )
 
     fast = 1.0 if spec.schedule == "two_phase" else 1 / spec.lam
     slow = 1 / spec.lam

@@ -97,7 +97,10 @@ def random_start(key: Array, spec: Spec) -> model.Params:
     """Zero, plus Gaussian noise of size `init_scale`."""
     zeros = model.zeros(spec.size)
     keys = dict(zip(zeros, jax.random.split(key, len(zeros)), strict=True))
-    return {name: x + spec.init_scale * jax.random.normal(keys[name], x.shape) for name, x in zeros.items()}
+    return {
+        name: x + spec.init_scale * jax.random.normal(keys[name], x.shape)
+        for name, x in zeros.items()
+    }
 
 
 def coordinates(spec: Spec) -> dict[str, np.ndarray]:

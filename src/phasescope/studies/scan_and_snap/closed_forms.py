@@ -89,7 +89,9 @@ def Gamma(t: Any, K: Any, M: Any, eta_Y: Any, eta_Z: Any) -> Array:
     return eta_Z / eta_Y * K * ((M - 1) / M * Mh(t / K, M, eta_Y)) ** 2 / 2
 
 
-def B_n(t: Any, K: Any, M: Any, eta_Y: Any, eta_Z: Any, rho_0: Any = 1.0, share: Any = 1.0) -> Array:
+def B_n(
+    t: Any, K: Any, M: Any, eta_Y: Any, eta_Z: Any, rho_0: Any = 1.0, share: Any = 1.0
+) -> Array:
     r"""$B_n = \frac14 \ln(1 + 4K\rho_0^{-4}\Gamma)$, with its lower limit. `share=1/K` is for
     averaged updates."""
     return jnp.log1p(4 * K / rho_0**4 * share * Gamma(t, K, M, eta_Y, eta_Z)) / 4

@@ -36,7 +36,9 @@ def mixture(P: Any, last: Any, outputs: int | None = None) -> Mixture:
     P = np.asarray(P, float)
     last = np.asarray(last, int)
     if P.ndim != 2 or last.shape != P.shape[:1]:
-        raise ps.SpecError(f"P has one row and `last` one entry for each class, got shapes {P.shape} and {last.shape}.")
+        raise ps.SpecError(
+            f"P has one row and `last` one entry for each class, got shapes {P.shape} and {last.shape}."
+        )
     if (P < 0).any() or (abs(P.sum(1) - 1) > SUM).any():
         worst = int(np.argmax(np.where((P < 0).any(1), np.inf, abs(P.sum(1) - 1))))
         raise ps.SpecError(
@@ -44,13 +46,19 @@ def mixture(P: Any, last: Any, outputs: int | None = None) -> Mixture:
             f"those of class {worst} add up to {P[worst].sum():.6g}: divide by the sum."
         )
     if set(last) != set(range(last.max() + 1)):
-        raise ps.SpecError(f"last tokens are counted from 0 without gaps, got {sorted(set(last.tolist()))}.")
+        raise ps.SpecError(
+            f"last tokens are counted from 0 without gaps, got {sorted(set(last.tolist()))}."
+        )
     lonely = ~(is_distinct(P) & (P > 0)).any(1)
     if lonely.any():
-        raise ps.SpecError(f"class {int(np.argmax(lonely))} has no distinct token: nothing tells it from the others.")
+        raise ps.SpecError(
+            f"class {int(np.argmax(lonely))} has no distinct token: nothing tells it from the others."
+        )
     M = P.shape[1] + int(last.max()) + 1 + len(P) if outputs is None else outputs
     if len(P) > M:
-        raise ps.SpecError(f"there are more classes than outputs (K > M): {len(P)} classes, {M} outputs.")
+        raise ps.SpecError(
+            f"there are more classes than outputs (K > M): {len(P)} classes, {M} outputs."
+        )
     return Mixture(P, last, M)
 
 
@@ -86,7 +94,9 @@ def syn(spec: Spec) -> Mixture:
     C = spec.common
     D = spec.distinct
     own = np.kron(np.eye(spec.labels), np.ones((1, D)))
-    P = jnp.concatenate([jnp.tile(p[:C], (spec.labels, 1)), own * jnp.tile(p[C:], spec.labels)], axis=1)
+    P = jnp.concatenate(
+        [jnp.tile(p[:C], (spec.labels, 1)), own * jnp.tile(p[C:], spec.labels)], axis=1
+    )
     return Mixture(P, last_tokens(spec), spec.M)
 
 
@@ -100,7 +110,9 @@ def own_tokens(spec: Spec) -> Int[np.ndarray, "class distinct"]:
     return spec.common + np.arange(spec.labels * spec.distinct).reshape(spec.labels, spec.distinct)
 
 
-def common_weight(rho: Any, distinct: int = 10, p_min: float = 0.1, p_max: float = 1.0, common: int = 1) -> Any:
+def common_weight(
+    rho: Any, distinct: int = 10, p_min: float = 0.1, p_max: float = 1.0, common: int = 1
+) -> Any:
     r"""The `p_common` with which two classes overlap by $\rho$ at the start."""
     squares = (np.linspace(p_min, p_max, distinct) ** 2).sum() if distinct > 1 else p_max**2
     return np.sqrt(rho / (1 - rho) * squares / common)

@@ -54,7 +54,9 @@ def copies(labels: int, columns: int, outputs: Any) -> Float[Array, " output"]:
     return jnp.ones(columns)
 
 
-def unit(k: Float[Array, "*axes"], z: Float[Array, "*axes"], axis: int = -1) -> Float[Array, "*axes"]:
+def unit(
+    k: Float[Array, "*axes"], z: Float[Array, "*axes"], axis: int = -1
+) -> Float[Array, "*axes"]:
     """$f$ of each sample: $k e^z$ over its norm; tokens lie along `axis`, and those that do not
     occur stay 0."""
     top = jnp.max(jnp.where(k > 0, z, -jnp.inf), axis=axis, keepdims=True)
@@ -68,7 +70,9 @@ def attention(Z: Float[Array, "last token"], data: Mixture) -> Float[Array, "cla
     return f / f.sum(-1, keepdims=True)
 
 
-def read_out(w: Float[Array, "_ _"], label: Any, copies: Float[Array, " output"], axis: int = 1) -> Readout:
+def read_out(
+    w: Float[Array, "_ _"], label: Any, copies: Float[Array, " output"], axis: int = 1
+) -> Readout:
     """Softmax over all outputs against the right one; `label` is an index for each sample,
     outputs lie along `axis`."""
     many = jnp.expand_dims(copies, 1 - axis)
@@ -92,7 +96,9 @@ def pull(
     return times(r * copies, Y.T)
 
 
-def times(a: Float[Array, "row inner"], b: Float[Array, "inner column"]) -> Float[Array, "row column"]:
+def times(
+    a: Float[Array, "row inner"], b: Float[Array, "inner column"]
+) -> Float[Array, "row column"]:
     """The matrix product; a small one as a sum, which the compiler joins with its neighbours."""
     return (a[:, :, None] * b).sum(1) if a.size * b.shape[1] <= SMALL else a @ b
 
@@ -109,7 +115,9 @@ def gradient(weights: Weights, data: Mixture) -> tuple[Weights, Float[Array, ""]
     f = unit(jnp.asarray(data.P), weights.Z[data.last])
     many = copies(K, weights.Y.shape[1], data.outputs)
     read = read_out(times(f, weights.Y), np.arange(K), many)
-    dZ = times(jnp.asarray(rows(data.last, len(weights.Z))), project(f, pull(weights.Y, read.r, many)))
+    dZ = times(
+        jnp.asarray(rows(data.last, len(weights.Z))), project(f, pull(weights.Y, read.r, many))
+    )
     return Weights(times(f.T, read.r) / K, dZ / K), read.loss.mean()
 
 

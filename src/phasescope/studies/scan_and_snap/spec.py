@@ -16,9 +16,15 @@ class Spec(ps.Spec):
     per_last: int = ps.field(1, symbol="q", doc="classes that share a last token", at_least=1)
     common: int = ps.field(10, symbol="C", doc="tokens common to all classes", at_least=0)
     distinct: int = ps.field(10, symbol="D", doc="distinct tokens of a class", at_least=1)
-    p_common: float = ps.field(1.0, symbol="p_c", doc="weight of a common token, before normalisation", above=0)
-    p_min: float = ps.field(0.1, symbol=r"p_{\min}", doc="weight of the rarest distinct token", above=0)
-    p_max: float = ps.field(1.0, symbol=r"p_{\max}", doc="weight of the most frequent distinct token", above=0)
+    p_common: float = ps.field(
+        1.0, symbol="p_c", doc="weight of a common token, before normalisation", above=0
+    )
+    p_min: float = ps.field(
+        0.1, symbol=r"p_{\min}", doc="weight of the rarest distinct token", above=0
+    )
+    p_max: float = ps.field(
+        1.0, symbol=r"p_{\max}", doc="weight of the most frequent distinct token", above=0
+    )
     eta_Y: float = ps.field(1.0, symbol=r"\eta_Y", doc="step size of the decoder", above=0)
     eta_Z: float = ps.field(1.0, symbol=r"\eta_Z", doc="step size of the attention", at_least=0)
     ratio: float | None = ps.field(
@@ -27,7 +33,9 @@ class Spec(ps.Spec):
         doc="where given, the decoder's step size is this times eta_Z",
         above=0,
     )
-    momentum: float = ps.field(0.9, symbol=r"\mu", doc="heavy-ball momentum of sgd", at_least=0, at_most=1)
+    momentum: float = ps.field(
+        0.9, symbol=r"\mu", doc="heavy-ball momentum of sgd", at_least=0, at_most=1
+    )
     momentum_Z: float | None = ps.field(
         None,
         symbol=r"\mu_Z",
@@ -40,16 +48,22 @@ class Spec(ps.Spec):
         choices=("sgd", "adam", "flow"),
         doc="flow: the limit of small steps (population and symmetric arms)",
     )
-    init: str = ps.field("zero", choices=("zero", "uniform"), doc="uniform: within 1/sqrt(M) of zero")
+    init: str = ps.field(
+        "zero", choices=("zero", "uniform"), doc="uniform: within 1/sqrt(M) of zero"
+    )
     batch: int = ps.field(128, symbol="B", doc="sequences in a mini-batch", at_least=1)
-    seq_length: int = ps.field(128, symbol="T", doc="length of a sequence, query included", at_least=2)
+    seq_length: int = ps.field(
+        128, symbol="T", doc="length of a sequence, query included", at_least=2
+    )
     precision: str = ps.field(
         "float64",
         choices=("float64", "float32"),
         doc="sampled: numbers in which mini-batches are computed",
     )
     steps: int = ps.field(100, doc="updates", at_least=1, traced=True)
-    horizon: float | None = ps.field(None, symbol="t", doc="end of flow arms; by default `steps`", above=0)
+    horizon: float | None = ps.field(
+        None, symbol="t", doc="end of flow arms; by default `steps`", above=0
+    )
     classes: float | None = ps.field(
         None,
         symbol="K",
@@ -59,7 +73,9 @@ class Spec(ps.Spec):
     vocabulary: float | None = ps.field(
         None, symbol="M", doc="outputs; by default all context, last and label tokens", at_least=2
     )
-    rho_0: float = ps.field(1.0, symbol=r"\rho_0", doc="closed_form: norm of exp(z) P at the start", above=0)
+    rho_0: float = ps.field(
+        1.0, symbol=r"\rho_0", doc="closed_form: norm of exp(z) P at the start", above=0
+    )
     class_weight: str = ps.field(
         "mean",
         choices=("mean", "sum"),
@@ -70,7 +86,9 @@ class Spec(ps.Spec):
         K = self.classes
         M = self.vocabulary
         if isinstance(K, float) and isinstance(M, float) and K > M:
-            raise ps.SpecError(f"there are more classes than outputs (K > M): classes={K:g}, vocabulary={M:g}.")
+            raise ps.SpecError(
+                f"there are more classes than outputs (K > M): classes={K:g}, vocabulary={M:g}."
+            )
         if isinstance(M, float) and K is None and self.num_last * self.per_last > M:
             raise ps.SpecError(
                 f"there are more classes than outputs (K > M): {self.num_last} * {self.per_last} classes, "
@@ -145,7 +163,9 @@ presets = {
     "figure_5": Spec(optimiser="adam", eta_Y=0.1, eta_Z=0.1),
     "figure_6": syn_medium,
     "figure_8": Spec(classes=1, vocabulary=1000, eta_Y=1.0, horizon=60.0),
-    "figure_9": Spec(classes=10, vocabulary=1000, eta_Y=2.0, eta_Z=1.0, class_weight="sum", horizon=1000.0),
+    "figure_9": Spec(
+        classes=10, vocabulary=1000, eta_Y=2.0, eta_Z=1.0, class_weight="sum", horizon=1000.0
+    ),
     "single_common": Spec(
         classes=10,
         vocabulary=1000,

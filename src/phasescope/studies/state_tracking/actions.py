@@ -60,7 +60,9 @@ def validated(table: Sequence[Sequence[int]] | np.ndarray, name: str = "table") 
     except ValueError:
         raise ps.SpecError(f"{name}: the rows of an action must be of one length.") from None
     if rows.ndim != 2 or rows.size == 0 or not np.issubdtype(rows.dtype, np.integer):
-        raise ps.SpecError(f"{name}: an action is a table of whole numbers, a row for each element; got {rows.shape}.")
+        raise ps.SpecError(
+            f"{name}: an action is a table of whole numbers, a row for each element; got {rows.shape}."
+        )
     points = np.arange(rows.shape[1])
     for g, row in enumerate(rows):
         if not np.array_equal(np.sort(row), points):
@@ -97,15 +99,22 @@ def on_itself(action: Action, name: str = "") -> Action:
     """The group of a faithful action acting on its own elements from the left: simply transitive."""
     index = {row.tobytes(): g for g, row in enumerate(action.table)}
     if len(index) < action.actions:
-        raise ps.SpecError(f"{action.name} repeats rows, so its elements cannot be told apart by what they do.")
-    table = [[index[np.ascontiguousarray(g[h]).tobytes()] for h in action.table] for g in action.table]
+        raise ps.SpecError(
+            f"{action.name} repeats rows, so its elements cannot be told apart by what they do."
+        )
+    table = [
+        [index[np.ascontiguousarray(g[h]).tobytes()] for h in action.table] for g in action.table
+    ]
     return Action(name or f"reg{action.name}", np.array(table))
 
 
 def fibres(action: Action) -> Int[np.ndarray, "image value element"]:
     """`fibres[j, y]`: the elements that take y to j, in rising order. Needs a transitive action."""
     needs_transitive(action)
-    members = [[np.flatnonzero(action.table[:, y] == j) for y in range(action.values)] for j in range(action.values)]
+    members = [
+        [np.flatnonzero(action.table[:, y] == j) for y in range(action.values)]
+        for j in range(action.values)
+    ]
     return np.array(members)
 
 
@@ -120,16 +129,22 @@ def needs_transitive(action: Action) -> None:
 def _simple(part: str, whole: str) -> Action:
     match = re.fullmatch(r"([CSDAQ])(\d+)", part)
     if match is None:
-        raise ps.SpecError(f'there is no group "{whole}". Known: {KINDS}; or rows written out, as in "012 120 201".')
+        raise ps.SpecError(
+            f'there is no group "{whole}". Known: {KINDS}; or rows written out, as in "012 120 201".'
+        )
     kind = match[1]
     n = int(match[2])
     least = {"C": 1, "S": 1, "D": 3, "A": 3, "Q": 8}[kind]
     if n < least or (kind == "Q" and n != 8):
-        raise ps.SpecError(f'"{part}": {kind} needs a number {"equal to" if kind == "Q" else "of at least"} {least}.')
+        raise ps.SpecError(
+            f'"{part}": {kind} needs a number {"equal to" if kind == "Q" else "of at least"} {least}.'
+        )
     if kind in "CD" and n * (1 + (kind == "D")) > LARGEST:
         raise ps.SpecError(f'"{part}" has too many elements; tables stop at {LARGEST} rows.')
     if kind in "SA" and n > 7:
-        raise ps.SpecError(f'"{part}" has {n}!{"/2" if kind == "A" else ""} elements; tables stop at {LARGEST} rows.')
+        raise ps.SpecError(
+            f'"{part}" has {n}!{"/2" if kind == "A" else ""} elements; tables stop at {LARGEST} rows.'
+        )
     y = np.arange(n)
     if kind == "C":
         table = (y[:, None] + y) % n
@@ -146,7 +161,9 @@ def _simple(part: str, whole: str) -> Action:
 def _product(a: Action, b: Action, name: str) -> Action:
     """Both groups act on pairs of values, each on its own part."""
     if a.actions * b.actions > LARGEST:
-        raise ps.SpecError(f'"{name}" has {a.actions * b.actions} elements; tables stop at {LARGEST} rows.')
+        raise ps.SpecError(
+            f'"{name}" has {a.actions * b.actions} elements; tables stop at {LARGEST} rows.'
+        )
     table = a.table[:, None, :, None] * b.values + b.table[None, :, None, :]
     return Action(name, table.reshape(a.actions * b.actions, a.values * b.values))
 

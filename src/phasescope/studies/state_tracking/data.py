@@ -90,7 +90,9 @@ def chains(key: PRNGKeyArray, action: Action, variables: int, length: int, count
     return Chains(names, moves, follow(action, start, moves))
 
 
-def follow(action: Action, start: Int[Array, "*batch"], moves: Int[Array, "*batch move"]) -> Int[Array, "*batch step"]:
+def follow(
+    action: Action, start: Int[Array, "*batch"], moves: Int[Array, "*batch move"]
+) -> Int[Array, "*batch step"]:
     """The values along a chain, the start among them."""
     table = jnp.asarray(action.table)
 
@@ -125,7 +127,9 @@ def predicates(chain: Chains, tokens: Vocabulary) -> Int[Array, "... clause slot
     names = jnp.asarray(chain.names)
     moves = jnp.asarray(chain.actions)
     blank = jnp.full_like(moves, tokens.blank)
-    return jnp.stack([names[..., 1:], moves + tokens.first_action, names[..., :-1], blank, blank], axis=-1)
+    return jnp.stack(
+        [names[..., 1:], moves + tokens.first_action, names[..., :-1], blank, blank], axis=-1
+    )
 
 
 def answers(chain: Chains, tokens: Vocabulary) -> Int[Array, "... clause slot"]:
@@ -136,18 +140,28 @@ def answers(chain: Chains, tokens: Vocabulary) -> Int[Array, "... clause slot"]:
     return jnp.stack([blank, blank, blank, names, values + tokens.first_value], axis=-1)
 
 
-def sentence(chain: Chains, tokens: Vocabulary, answered: int | None = None) -> Int[Array, "... clause slot"]:
+def sentence(
+    chain: Chains, tokens: Vocabulary, answered: int | None = None
+) -> Int[Array, "... clause slot"]:
     """All predicates in order, then the answers 0..`answered` (by default all)."""
     last = chain.length if answered is None else answered
     if not 0 <= last <= chain.length:
-        raise ps.SpecError(f"a chain of length {chain.length} has answers 0 to {chain.length}, asked for {answered}.")
-    return jnp.concatenate([predicates(chain, tokens), answers(chain, tokens)[..., : last + 1, :]], axis=-2)
+        raise ps.SpecError(
+            f"a chain of length {chain.length} has answers 0 to {chain.length}, asked for {answered}."
+        )
+    return jnp.concatenate(
+        [predicates(chain, tokens), answers(chain, tokens)[..., : last + 1, :]], axis=-2
+    )
 
 
-def truncated(clauses: Int[Array, "... clause slot"], length: int, answered: int) -> Int[Array, "... kept slot"]:
+def truncated(
+    clauses: Int[Array, "... clause slot"], length: int, answered: int
+) -> Int[Array, "... kept slot"]:
     """A full sentence of a chain of `length` moves, cut off after answer `answered`."""
     if not 0 <= answered <= length or clauses.shape[-2] < length + answered + 1:
-        raise ps.SpecError(f"a sentence of {clauses.shape[-2]} clauses has no answer {answered} at length={length}.")
+        raise ps.SpecError(
+            f"a sentence of {clauses.shape[-2]} clauses has no answer {answered} at length={length}."
+        )
     return clauses[..., : length + answered + 1, :]
 
 
@@ -156,7 +170,10 @@ def permuted(
 ) -> Int[Array, "... clause slot"]:
     """The sentence with its predicates in another order: place i holds predicate `order[i]`; answers stay."""
     length = len(order)
-    if not np.array_equal(np.sort(np.asarray(order)), np.arange(length)) or length > clauses.shape[-2]:
+    if (
+        not np.array_equal(np.sort(np.asarray(order)), np.arange(length))
+        or length > clauses.shape[-2]
+    ):
         raise ps.SpecError(
             f"an order of predicates is a permutation of 0..{length - 1}, got {np.asarray(order).tolist()}."
         )

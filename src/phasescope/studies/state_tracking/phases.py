@@ -28,7 +28,9 @@ def _ended(run: xr.Dataset) -> ps.Verdict:
         level = -end_of_stage(spec) * np.log(spec.vocabulary)
         stages = int(last.stage) + 1
         if stages < spec.stages or not float(np.log(last.loss)) <= level:
-            return ps.undecided(f"stage {stages} of {spec.stages} is not at its loss", "a run to the end")
+            return ps.undecided(
+                f"stage {stages} of {spec.stages} is not at its loss", "a run to the end"
+            )
         return ps.Verdict(ps.Outcome.HOLDS, "", "")
     return ps.reached(run)
 
@@ -63,7 +65,9 @@ def emergence(run: xr.Dataset) -> xr.Dataset:
         rows.append((times[winner], began[j, winner, y], float(winner == r)))
     time, begin, hit = np.array(rows).T
     rank = np.arange(len(rows))
-    return xr.Dataset({"time": ("rank", time), "begin": ("rank", begin), "hit": ("rank", hit)}, {"rank": rank})
+    return xr.Dataset(
+        {"time": ("rank", time), "begin": ("rank", begin), "hit": ("rank", hit)}, {"rank": rank}
+    )
 
 
 def rank_correlation(found: xr.Dataset) -> float:
@@ -100,7 +104,9 @@ def shapes(record: xr.Dataset) -> dict[str, xr.DataArray]:
     psi = record.combined.transpose("image", "neuron", "value").values
     V_g = record.V_g.transpose("image", "neuron", "action").values
     V_y = record.V_y.transpose("image", "neuron", "value").values
-    found: dict[str, list[float]] = {k: [] for k in ("g", "y", "other_g", "other_y", "conf_y", "conf_g", "alone")}
+    found: dict[str, list[float]] = {
+        k: [] for k in ("g", "y", "other_g", "other_y", "conf_y", "conf_g", "alone")
+    }
     best = (psi == psi.max(axis=2, keepdims=True)) & (psi > 0.5 * np.log(spec.vocabulary))
     for j, y in np.ndindex(psi.shape[0], psi.shape[2]):
         neurons = np.flatnonzero(best[j, :, y])
@@ -118,7 +124,10 @@ def shapes(record: xr.Dataset) -> dict[str, xr.DataArray]:
         parts |= {"conf_y": (g[:, None] + elsewhere).ravel(), "conf_g": not_g + here}
         for name, values in parts.items():
             found[name] += list(values)
-    return {name: xr.DataArray(np.array(v, float), dims="weight", name=name) for name, v in found.items()}
+    return {
+        name: xr.DataArray(np.array(v, float), dims="weight", name=name)
+        for name, v in found.items()
+    }
 
 
 def stage_ends(run: xr.Dataset) -> xr.Dataset:
@@ -131,5 +140,10 @@ def stage_ends(run: xr.Dataset) -> xr.Dataset:
 def solved(run: xr.Dataset, factor: int) -> xr.DataArray:
     """Rollout accuracy at `factor` times the length of each stage, at its end."""
     lengths = 2 ** np.arange(1, run.sizes["stage_end"] + 1)
-    values = [float(run.rollout_accuracy.isel(stage_end=k).sel(chain_length=factor * L)) for k, L in enumerate(lengths)]
-    return xr.DataArray(values, {"length": lengths.astype(float)}, ("length",), name=f"accuracy at {factor} L_k")
+    values = [
+        float(run.rollout_accuracy.isel(stage_end=k).sel(chain_length=factor * L))
+        for k, L in enumerate(lengths)
+    ]
+    return xr.DataArray(
+        values, {"length": lengths.astype(float)}, ("length",), name=f"accuracy at {factor} L_k"
+    )

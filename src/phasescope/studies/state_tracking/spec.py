@@ -16,43 +16,78 @@ MARGIN = 6.05
 class Spec(ps.Spec):
     """Fields without a value are those of the arm: see `default_*` below and the README."""
 
-    group: str = ps.field("C6", doc="the action: C6, S5, D4, A4, Q8, C2xC3, regS3, or rows written out")
+    group: str = ps.field(
+        "C6", doc="the action: C6, S5, D4, A4, Q8, C2xC3, regS3, or rows written out"
+    )
     variables: int = ps.field(60, symbol="N", doc="variables to name the chain with", at_least=2)
     length: int = ps.field(5, symbol="L", doc="moves of a training chain", at_least=1)
-    vocabulary: float = ps.field(1e6, symbol="d", doc="size of the vocabulary in the reduced theory arms", above=1)
-    neurons: int | None = ps.field(None, symbol="m", doc="neurons per class; by default 2 n_y", at_least=1)
+    vocabulary: float = ps.field(
+        1e6, symbol="d", doc="size of the vocabulary in the reduced theory arms", above=1
+    )
+    neurons: int | None = ps.field(
+        None, symbol="m", doc="neurons per class; by default 2 n_y", at_least=1
+    )
     power: int = ps.field(10, symbol="q", doc="exponent of the smoothed ReLU", at_least=2)
     knee: float | None = ps.field(
-        None, symbol=r"\varrho", doc="where the smoothed ReLU turns linear; by default 1 / log d", above=0
+        None,
+        symbol=r"\varrho",
+        doc="where the smoothed ReLU turns linear; by default 1 / log d",
+        above=0,
     )
     clip: float = ps.field(5.0, symbol="C_B", doc="logits are cut at B = C_B log d", above=0)
-    activation: str = ps.field("main", choices=("main", "zero", "app"), doc="reading of the smoothed ReLU below 0")
-    eta: float | None = ps.field(None, symbol=r"\eta", doc="step size; by default that of the arm", above=0)
+    activation: str = ps.field(
+        "main", choices=("main", "zero", "app"), doc="reading of the smoothed ReLU below 0"
+    )
+    eta: float | None = ps.field(
+        None, symbol=r"\eta", doc="step size; by default that of the arm", above=0
+    )
     attention_eta: float = ps.field(
         1e-3, symbol=r"\eta / N", doc="step size of an entry of Q in the theory arms", above=0
     )
-    steps: int | None = ps.field(None, doc="updates; by default those of the arm", at_least=1, traced=True)
-    stages: int = ps.field(1, symbol="K", doc="stages of Algorithm 2 or of self-training", at_least=1)
+    steps: int | None = ps.field(
+        None, doc="updates; by default those of the arm", at_least=1, traced=True
+    )
+    stages: int = ps.field(
+        1, symbol="K", doc="stages of Algorithm 2 or of self-training", at_least=1
+    )
     threshold: float | None = ps.field(
-        None, symbol="E_1", doc="a stage ends at loss d^-E_1; by default C_B - 6.05 as in the proof", above=0
+        None,
+        symbol="E_1",
+        doc="a stage ends at loss d^-E_1; by default C_B - 6.05 as in the proof",
+        above=0,
     )
     pace: str = ps.field(
-        "steps", choices=("steps", "path"), doc="count updates, or follow the gradient-flow path in accelerated time"
+        "steps",
+        choices=("steps", "path"),
+        doc="count updates, or follow the gradient-flow path in accelerated time",
     )
     feature_steps: int = ps.field(
         70_000, doc="updates of W before routing with trained features", at_least=1, traced=True
     )
-    distance: int = ps.field(2000, doc="pace path: how many steps of fixed length along it", at_least=1, traced=True)
-    stride: float = ps.field(0.005, doc="pace path: how far a step moves the fastest entry of Q", above=0)
+    distance: int = ps.field(
+        2000, doc="pace path: how many steps of fixed length along it", at_least=1, traced=True
+    )
+    stride: float = ps.field(
+        0.005, doc="pace path: how far a step moves the fastest entry of Q", above=0
+    )
     init_scale: float | None = ps.field(
         None, symbol=r"\sigma_0", doc="size of W at the start; by default d^-1/2", above=0
     )
-    bias: float | None = ps.field(None, symbol="b", doc="bias of the neurons; by default sigma_0 log d", above=0)
-    slot: int = ps.field(0, doc="theory_model: output slot that is trained; 0 for all five", at_least=0, at_most=5)
-    algorithm: int = ps.field(
-        1, doc="routing: Algorithm 1 trains steps 1 and 2, Algorithm 2 step 2 only", at_least=1, at_most=2
+    bias: float | None = ps.field(
+        None, symbol="b", doc="bias of the neurons; by default sigma_0 log d", above=0
     )
-    features: str = ps.field("ideal", choices=("ideal", "trained"), doc="routing: limit features, or trained first")
+    slot: int = ps.field(
+        0, doc="theory_model: output slot that is trained; 0 for all five", at_least=0, at_most=5
+    )
+    algorithm: int = ps.field(
+        1,
+        doc="routing: Algorithm 1 trains steps 1 and 2, Algorithm 2 step 2 only",
+        at_least=1,
+        at_most=2,
+    )
+    features: str = ps.field(
+        "ideal", choices=("ideal", "trained"), doc="routing: limit features, or trained first"
+    )
     start_43: float = ps.field(0.0, symbol="q_{43}", doc="routing: diagonal of Q_43 at the start")
     start_44: float = ps.field(0.0, symbol="q_{44}", doc="routing: diagonal of Q_44 at the start")
     samples: int = ps.field(200, doc="test chains at each length", at_least=1)
@@ -60,15 +95,26 @@ class Spec(ps.Spec):
     width: int = ps.field(64, symbol="d_{model}", doc="decoder: width of the stream", at_least=1)
     hidden: int = ps.field(256, doc="decoder: neurons of the feed-forward layer", at_least=1)
     heads: int = ps.field(2, symbol="H", doc="decoder: attention heads", at_least=1)
-    residual: bool = ps.field(False, doc="decoder: add the stream around attention and feed-forward layer")
-    layer_norm: bool = ps.field(False, doc="decoder: normalise before attention, feed-forward layer and heads")
-    embedding_scale: float = ps.field(1.0, doc="decoder: size of its embeddings at the start", above=0)
+    residual: bool = ps.field(
+        False, doc="decoder: add the stream around attention and feed-forward layer"
+    )
+    layer_norm: bool = ps.field(
+        False, doc="decoder: normalise before attention, feed-forward layer and heads"
+    )
+    embedding_scale: float = ps.field(
+        1.0, doc="decoder: size of its embeddings at the start", above=0
+    )
     batch: int = ps.field(128, doc="decoder: chains in a batch", at_least=1)
     dataset: int = ps.field(
-        0, doc="decoder: chains of a fixed training set; 0 for fresh ones at every update", at_least=0, traced=True
+        0,
+        doc="decoder: chains of a fixed training set; 0 for fresh ones at every update",
+        at_least=0,
+        traced=True,
     )
     optimiser: str = ps.field("adam", choices=("adam", "sgd"), doc="decoder: how it is trained")
-    stage_steps: int = ps.field(1500, doc="self-training: updates of each later stage", at_least=1, traced=True)
+    stage_steps: int = ps.field(
+        1500, doc="self-training: updates of each later stage", at_least=1, traced=True
+    )
     records: int = ps.field(8, doc="decoder: record times of a stage", at_least=1)
     precision: str = ps.field("float32", choices=("float32", "float64"), doc="decoder: its numbers")
 

@@ -29,7 +29,9 @@ def theory_model(spec: Spec) -> ps.Plan:
     singles = full.listed(spec, 1)
     stages = [full.feature_stage(spec, singles)]
     if spec.slot in (0, full.VALUE_SLOT + 1):
-        stages += [full.attention_stage(spec, full.listed(spec, 2**k)) for k in _attention_stages(spec)]
+        stages += [
+            full.attention_stage(spec, full.listed(spec, 2**k)) for k in _attention_stages(spec)
+        ]
     return ps.Plan(
         init=lambda key: ps.State(full.initial(key, spec)),
         stages=tuple(stages),
@@ -62,7 +64,10 @@ def features(spec: Spec) -> ps.Plan:
 
 
 def _never_is_nan(ds: xr.Dataset) -> xr.Dataset:
-    known = {name: ds[name].where(ds[name] >= 0).assign_attrs(ds[name].attrs) for name in ("began", "learned")}
+    known = {
+        name: ds[name].where(ds[name] >= 0).assign_attrs(ds[name].attrs)
+        for name in ("began", "learned")
+    }
     return ds.assign(known)
 
 
@@ -122,7 +127,9 @@ def _routing_stage(spec: Spec, number: int) -> ps.Stage:
 
     def enter(key: Array, state: ps.State) -> ps.State:
         x = state.params
-        return dataclasses.replace(state, params=Model(x.features, routing_stage.enter(x.routing, spec, loss, length)))
+        return dataclasses.replace(
+            state, params=Model(x.features, routing_stage.enter(x.routing, spec, loss, length))
+        )
 
     if spec.pace == "path":
         times = ps.linear_times(spec.distance)
@@ -135,4 +142,6 @@ def _ending(spec: Spec) -> dict[str, Any]:
     """Stages of Algorithm 2 end at loss d^-E_1."""
     if spec.algorithm == 1:
         return {}
-    return {"until": lambda seen: jnp.log(seen.loss) < -end_of_stage(spec) * jnp.log(spec.vocabulary)}
+    return {
+        "until": lambda seen: jnp.log(seen.loss) < -end_of_stage(spec) * jnp.log(spec.vocabulary)
+    }

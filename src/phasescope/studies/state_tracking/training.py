@@ -20,7 +20,10 @@ def self_training(spec: Spec) -> ps.Plan:
     """The decoder, then stages on chains of twice the length each, labelled by the decoder of the stage before."""
     lengths = [spec.length * 2**k for k in range(1, spec.stages + 1)]
     check_length(lengths[-1], spec.variables)
-    later = [stage(spec, f"length {length}", length, spec.stage_steps, become_teacher) for length in lengths]
+    later = [
+        stage(spec, f"length {length}", length, spec.stage_steps, become_teacher)
+        for length in lengths
+    ]
     return plan(spec, first_stage(spec), *later)
 
 

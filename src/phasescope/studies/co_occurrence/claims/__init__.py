@@ -1,6 +1,15 @@
 """Every statement of the paper that can be measured, in the paper's order, and what we found beside it."""
 
-from . import appendix_f, attention, closed_system, experiment, initialisation, late_time, phase_1, phase_2
+from . import (
+    appendix_f,
+    attention,
+    closed_system,
+    experiment,
+    initialisation,
+    late_time,
+    phase_1,
+    phase_2,
+)
 
 claims = (
     *closed_system.claims,

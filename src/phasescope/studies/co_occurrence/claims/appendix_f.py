@@ -13,13 +13,22 @@ from . import evidence
 from .phase_2 import later, phase_2_began
 
 
-@ps.claim("Equation (5), Lemma F.4", ps.theory(*evidence.theory_runs), ps.published(evidence.figure_1), id="Eq.5")
+@ps.claim(
+    "Equation (5), Lemma F.4",
+    ps.theory(*evidence.theory_runs),
+    ps.published(evidence.figure_1),
+    id="Eq.5",
+)
 def the_read_out_grows_by_the_margins(*runs):
     """The rate of beta = |W^T a|^2 is (2 |a|^2 / n) sum_i g_i y_i F_i at all times, to rounding."""
     ds = side_by_side(runs, "betadot", "betadot_outputs")
     largest = abs(ds.betadot).max("time")
-    same = ps.agree(ds.betadot / largest, ds.betadot_outputs / largest, 1e-13, 1e-11, "rate of beta")
-    return same & ps.positive(ds.betadot, "rate of beta", where=later(ds)) & phase_2_began(ds, *runs)
+    same = ps.agree(
+        ds.betadot / largest, ds.betadot_outputs / largest, 1e-13, 1e-11, "rate of beta"
+    )
+    return (
+        same & ps.positive(ds.betadot, "rate of beta", where=later(ds)) & phase_2_began(ds, *runs)
+    )
 
 
 _GROWS = "beta / beta(0) - 1 is of order (m1 / kappa^2) log^2 tau: by kappa t = 1e8 beta grows 4-fold at m = 128, 2-fold at 256"
@@ -93,7 +102,9 @@ def irrelevant_words_contribute_little(*runs):
     ds = side_by_side(runs, "F_random")
     most = ds.F_random.max("type", skipna=False)
     ratio = most / at_time(most, ds, first_phase_end(ds))
-    return ps.within(ratio, 0.5, 2.0, "contribution / that at T_1", where=later(ds)) & phase_2_began(ds, *runs)
+    return ps.within(
+        ratio, 0.5, 2.0, "contribution / that at T_1", where=later(ds)
+    ) & phase_2_began(ds, *runs)
 
 
 @ps.claim("Lemmas F.14 and F.15, the law (ours)", ps.theory(*evidence.wide_runs), id="F.14-law")
@@ -134,7 +145,10 @@ def attention_weights_hardly_move(*runs):
 def keys_and_queries_hardly_move(*runs):
     """By kappa t = 1e8 the largest change of K and of Q falls like m^-2 up to logarithms: exponents from -2.1 to -1.5."""
     ds = side_by_side(runs, "K_change", "Q_change")
-    laws = [ps.scales_like(at_the_end(ds[name]), ds.width, -1.8, 0.3, name) for name in ("K_change", "Q_change")]
+    laws = [
+        ps.scales_like(at_the_end(ds[name]), ds.width, -1.8, 0.3, name)
+        for name in ("K_change", "Q_change")
+    ]
     return ps.all_of(laws) & ran_to_the_end(*runs)
 
 

@@ -7,7 +7,14 @@ import xarray as xr
 import phasescope as ps
 
 from ..closed_forms import first_phase
-from ..phases import at_the_end, first_phase_end, ran_to_the_end, side_by_side, spec_of, turning_time
+from ..phases import (
+    at_the_end,
+    first_phase_end,
+    ran_to_the_end,
+    side_by_side,
+    spec_of,
+    turning_time,
+)
 from ..theory import gram, orthogonal, six_families, weight_flow
 from ..training import gram_descent, weights
 from . import evidence
@@ -16,7 +23,9 @@ from . import evidence
 def same_motion(run: xr.Dataset, other: xr.Dataset, atol: float) -> ps.Verdict:
     """Two runs that should be one."""
     names = ("loss", "G", "F_type", "C", "A", "beta")
-    return ps.all_of(ps.agree(run[name], other[name], atol=atol, rtol=atol, what=name) for name in names)
+    return ps.all_of(
+        ps.agree(run[name], other[name], atol=atol, rtol=atol, what=name) for name in names
+    )
 
 
 def learning(run: xr.Dataset) -> ps.Verdict:
@@ -32,7 +41,9 @@ def learning(run: xr.Dataset) -> ps.Verdict:
 )
 def six_families_close(weights, families):
     """The six families of overlaps follow the flow of the weights to 1e-7 up to kappa t = 1e4."""
-    return same_motion(families, weights, 1e-7) & learning(weights) & ran_to_the_end(weights, families)
+    return (
+        same_motion(families, weights, 1e-7) & learning(weights) & ran_to_the_end(weights, families)
+    )
 
 
 @ps.claim(
@@ -43,7 +54,9 @@ def six_families_close(weights, families):
 )
 def the_closed_system_is_the_gradient(ds):
     """The six equations of Appendix C agree with automatic differentiation to 1e-12, also where words repeat."""
-    return ps.at_most(abs(ds.error), 1e-12, "relative error of a family") & ps.positive(ds["size"], "size of the rates")
+    return ps.at_most(abs(ds.error), 1e-12, "relative error of a family") & ps.positive(
+        ds["size"], "size of the rates"
+    )
 
 
 @ps.claim(
@@ -58,7 +71,9 @@ def words_alone_close(weights, grams):
 
 @ps.claim(
     "Reductions R1 and R2 for descent (ours)",
-    ps.theory(ps.runs(weights, **evidence.SMALL_DESCENT), ps.runs(gram_descent, **evidence.SMALL_DESCENT)),
+    ps.theory(
+        ps.runs(weights, **evidence.SMALL_DESCENT), ps.runs(gram_descent, **evidence.SMALL_DESCENT)
+    ),
     id="R2-descent",
 )
 def descent_closes_too(weights, grams):
@@ -71,7 +86,8 @@ def descent_closes_too(weights, grams):
 @ps.claim(
     "Reduction R3 (ours)",
     ps.theory(
-        ps.runs(gram, init="orthogonal", **evidence.SMALL_SYMMETRIC), ps.runs(orthogonal, **evidence.SMALL_SYMMETRIC)
+        ps.runs(gram, init="orthogonal", **evidence.SMALL_SYMMETRIC),
+        ps.runs(orthogonal, **evidence.SMALL_SYMMETRIC),
     ),
     id="R3",
 )
@@ -80,11 +96,15 @@ def symmetric_words_close(grams, sectors):
     found = []
     for name in ("loss", "loss_type", "beta", "C", "A", "test_F", "gsum"):
         found.append(ps.agree(sectors[name], grams[name], atol=1e-7, rtol=1e-7, what=name))
-    special = ps.agree(sectors.G.sel(word=[1, 2, 3]), grams.G.sel(word=[1, 2, 3]), atol=1e-7, what="G")
+    special = ps.agree(
+        sectors.G.sel(word=[1, 2, 3]), grams.G.sel(word=[1, 2, 3]), atol=1e-7, what="G"
+    )
     return ps.all_of(found) & special & learning(grams) & ran_to_the_end(grams, sectors)
 
 
-@ps.claim("Conserved quantities (ours)", ps.theory(ps.runs(weight_flow, **evidence.SMALL)), id="conserved")
+@ps.claim(
+    "Conserved quantities (ours)", ps.theory(ps.runs(weight_flow, **evidence.SMALL)), id="conserved"
+)
 def flow_conserves_three_matrices(run):
     """W_Q W_Q^T - W_K W_K^T, W_V W_V^T - W^T W and (I - a a^T / |a|^2) W move by less than 1e-11 up to kappa t = 1e4."""
     values_moved = ps.at_least(at_the_end(run.A_change), 0.1, "change of A")
@@ -93,19 +113,28 @@ def flow_conserves_three_matrices(run):
     return still & (values_moved & keys_moved) & ran_to_the_end(run)
 
 
-@ps.claim("Casimirs (ours)", ps.theory(*evidence.theory_runs), ps.published(evidence.figure_1), id="casimirs")
+@ps.claim(
+    "Casimirs (ours)",
+    ps.theory(*evidence.theory_runs),
+    ps.published(evidence.figure_1),
+    id="casimirs",
+)
 def flow_conserves_four_traces(*runs):
     """tr A - beta / |a|^2, tr Q - tr K and the traces of their squares stay what they were, to 1e-11 of their largest part."""
     ds = side_by_side(runs, "casimir", "A_change", "beta")
     start = ds.casimir.isel(time=0, drop=True)
     drift = abs(ds.casimir - start) / abs(start).max("which")
     grown = at_the_end(ds.beta) - ds.beta.isel(time=0, drop=True)
-    moved = ps.positive(at_the_end(ds.A_change), "change of A") & ps.positive(grown, "growth of beta")
+    moved = ps.positive(at_the_end(ds.A_change), "change of A") & ps.positive(
+        grown, "growth of beta"
+    )
     return ps.at_most(drift, 1e-11, "relative drift of a Casimir") & moved & ran_to_the_end(*runs)
 
 
 @ps.claim(
-    "Conserved quantities under descent (ours)", ps.theory(ps.runs(weights, **evidence.SMALL_DESCENT)), id="violation"
+    "Conserved quantities under descent (ours)",
+    ps.theory(ps.runs(weights, **evidence.SMALL_DESCENT)),
+    id="violation",
 )
 def descent_breaks_them_exactly_so(run):
     """A step of descent changes the first conserved matrix by eta^2 (W_K M M^T W_K^T - W_Q M^T M W_Q^T), the second by eta^2
@@ -132,7 +161,9 @@ def the_first_phase_is_universal(*runs):
         marks = first_phase(spec.samples, spec.length)
         half = turning_time(run) / marks["half"]
         end = first_phase_end(run) / marks["end"]
-        found.append(ps.within(half, 0.995, 1.005, f"kappa T_0.5 / closed form, n = {spec.samples}"))
+        found.append(
+            ps.within(half, 0.995, 1.005, f"kappa T_0.5 / closed form, n = {spec.samples}")
+        )
         found.append(ps.within(end, 0.995, 1.005, f"kappa T_1 / closed form, n = {spec.samples}"))
     return ps.all_of(found) & ran_to_the_end(*runs)
 

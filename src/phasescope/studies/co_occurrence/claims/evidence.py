@@ -24,20 +24,30 @@ EARLY = [0.0, *log_times(0.1, 1.0, 4)[:-1], *log_times(1.0, 30.0, 22)]
 LATE = [*EARLY[:-1], *log_times(30.0, 1e8, 7)]
 
 # The theorems' regime: L = 4, n = 48 with all irrelevant words distinct, m1 = 64, zeta = 0.1, to kappa t = 1e8.
-theory_runs = tuple(ps.sweeps(gram, preset="theory", width=m, seeds=SEEDS, block=SEEDS, at=LATE) for m in WIDTHS)
+theory_runs = tuple(
+    ps.sweeps(gram, preset="theory", width=m, seeds=SEEDS, block=SEEDS, at=LATE) for m in WIDTHS
+)
 wide_runs = theory_runs[-2:]
 # Only the start, in which the neurons are seen.
 neuron_runs = tuple(
-    ps.sweeps(six_families, preset="theory", width=m, seeds=SEEDS, block=SEEDS, horizon=30.0, at=EARLY) for m in WIDTHS
+    ps.sweeps(
+        six_families, preset="theory", width=m, seeds=SEEDS, block=SEEDS, horizon=30.0, at=EARLY
+    )
+    for m in WIDTHS
 )
 # Larger initial weights, with the attention trained and frozen.
 large_start = tuple(
-    ps.sweeps(gram, preset="theory", width=m, zeta=1.0, attention=[1.0, 0.0], seeds=2, at=LATE) for m in (256, 2048)
+    ps.sweeps(gram, preset="theory", width=m, zeta=1.0, attention=[1.0, 0.0], seeds=2, at=LATE)
+    for m in (256, 2048)
 )
 # Fewer samples than 3 (L + 1), and more; d is the smallest that keeps all words distinct.
 few = ps.sweeps(gram, preset="theory", samples=12, length=5, dim=35, width=2048, seeds=4, at=LATE)
-enough = ps.sweeps(gram, preset="theory", samples=24, length=5, dim=67, width=2048, seeds=4, at=LATE)
-few_large_start = ps.sweeps(gram, preset="theory", samples=12, length=5, dim=35, width=256, zeta=1.0, seeds=4, at=LATE)
+enough = ps.sweeps(
+    gram, preset="theory", samples=24, length=5, dim=67, width=2048, seeds=4, at=LATE
+)
+few_large_start = ps.sweeps(
+    gram, preset="theory", samples=12, length=5, dim=35, width=256, zeta=1.0, seeds=4, at=LATE
+)
 # The paper's experiment as a flow; eight seeds with attention trained and frozen.
 EPOCHS = 30_000
 
@@ -48,7 +58,9 @@ def of_epochs(per_decade: float) -> list[float]:
 
 
 figure_1 = ps.sweeps(gram, preset="figure1", attention=[1.0, 0.0], seeds=8, at=of_epochs(16))
-figure_1_literal = ps.sweeps(gram, preset="figure1_literal", attention=[1.0, 0.0], seeds=8, at=of_epochs(16))
+figure_1_literal = ps.sweeps(
+    gram, preset="figure1_literal", attention=[1.0, 0.0], seeds=8, at=of_epochs(16)
+)
 # Its gradient descent, epoch by epoch where things happen.
 descent = ps.runs(weights, preset="figure1", at=of_epochs(16))
 descent_literal = ps.runs(weights, preset="figure1_literal", at=of_epochs(16))
@@ -64,14 +76,21 @@ sixty = ps.runs(orthogonal, samples=60, length=5, at=LATE, **LAZY)
 def lazy(samples: int, length: int, horizon: float = 1e8) -> ps.Request:
     """One lazy run, recorded to its end."""
     return ps.runs(
-        orthogonal, samples=samples, length=length, horizon=horizon, at=[0.0, *log_times(0.1, horizon, 5)], **LAZY
+        orthogonal,
+        samples=samples,
+        length=length,
+        horizon=horizon,
+        at=[0.0, *log_times(0.1, horizon, 5)],
+        **LAZY,
     )
 
 
 test_runs = tuple(lazy(n, L, float(np.exp(40.0))) for n, L in ((48, 4), (24, 5), (600, 5)))
 ratio_runs = (lazy(48, 4), lazy(600, 5), lazy(6000, 5))
 coefficient_runs = tuple(lazy(n, 5) for n in (24, 60, 90))
-threshold_runs = tuple(lazy(n, L, TO_S_80) for n, L in ((12, 5), (18, 5), (24, 5), (60, 20), (66, 20)))
+threshold_runs = tuple(
+    lazy(n, L, TO_S_80) for n, L in ((12, 5), (18, 5), (24, 5), (60, 20), (66, 20))
+)
 # All samples there are, of five words from vocabularies of 8, 64 and a million.
 population_runs = tuple(
     ps.runs(population, **LAZY | {"length": 5, "dim": dim, "at": [0.0, *log_times(0.1, 1e8, 5)]})
@@ -91,7 +110,11 @@ relevance = ps.sweeps(
 )
 # The smallest sizes, for statements that are exact.
 SMALL = {"preset": "tiny", "clock": "natural", "horizon": 1e4, "at": [0.0, *log_times(0.1, 1e4, 5)]}
-SMALL_DESCENT = {"preset": "tiny", "steps": 2000, "at": [round(0.01 * k, 2) for k in range(0, 2001, 100)]}
+SMALL_DESCENT = {
+    "preset": "tiny",
+    "steps": 2000,
+    "at": [round(0.01 * k, 2) for k in range(0, 2001, 100)],
+}
 SMALL_SYMMETRIC = {
     "preset": "theory",
     "samples": 12,

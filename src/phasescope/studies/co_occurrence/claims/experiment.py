@@ -22,9 +22,7 @@ from ..phases import (
 from ..population_loss import population_loss
 from . import evidence
 
-_LITERAL = (
-    "with a_j = +-1 outputs start at size 3, phase 1 ends by epoch 60, and scores move by a tenth of their spread"
-)
+_LITERAL = "with a_j = +-1 outputs start at size 3, phase 1 ends by epoch 60, and scores move by a tenth of their spread"
 
 
 def epochs(ds: xr.Dataset, tau: xr.DataArray) -> xr.DataArray:
@@ -48,7 +46,11 @@ def scores_are_flat_then_split(run):
     return (
         ps.within(share, -0.15, 0.15, "share of the way at T_1")
         & ps.at_least(at_the_end(moved), 0.05, "signed change at the end")
-        & ps.positive(moved.diff("time"), "change between records", where=after(run, end).isel(time=slice(1, None)))
+        & ps.positive(
+            moved.diff("time"),
+            "change between records",
+            where=after(run, end).isel(time=slice(1, None)),
+        )
         & ran_to_the_end(run)
     )
 
@@ -78,7 +80,9 @@ def losses_of_one_target_rise_and_fall(run):
     )
 
 
-@ps.claim("Figure 1, literal reading (ours)", ps.beyond(evidence.figure_1_literal), id="Fig1-literal")
+@ps.claim(
+    "Figure 1, literal reading (ours)", ps.beyond(evidence.figure_1_literal), id="Fig1-literal"
+)
 def output_weights_of_one_hide_the_first_phase(run):
     """With a_j = +-1 outputs start at size 2 to 6, phase 1 is over within 100 of 30000 epochs, and the scores move by less than
     a quarter of their initial spread of 0.13."""
@@ -111,7 +115,9 @@ def descent_follows_the_flow(descent, flow):
     late = descent.time >= 15.0
     return (
         ps.agree(descent.loss_type, flow.loss_type, atol=5e-4, what="loss of a type")
-        & ps.agree(descent.loss_type, flow.loss_type, atol=4e-5, what="loss of a type, late", where=late)
+        & ps.agree(
+            descent.loss_type, flow.loss_type, atol=4e-5, what="loss of a type, late", where=late
+        )
         & ps.at_most(at_the_end(descent.loss), 2e-3, "loss at the end")
         & ran_to_the_end(descent, flow)
     )
@@ -123,7 +129,9 @@ def population_losses_at_the_end(run: xr.Dataset, seeds: tuple[int, ...]) -> np.
     found = []
     for seed in seeds:
         end = run.isel(stage_end=-1).sel(seed=seed)
-        found.append(population_loss(end.G_all.values, end.S_all.values, spec.width, spec.length, spec.dim))
+        found.append(
+            population_loss(end.G_all.values, end.S_all.values, spec.width, spec.length, spec.dim)
+        )
     return np.array(found)
 
 
@@ -142,7 +150,9 @@ def the_experiment_generalises_badly(run):
 
 
 @ps.claim(
-    "Distinct words at the sizes of the experiment (ours)", ps.beyond(evidence.figure_1_distinct), id="Fig1-distinct"
+    "Distinct words at the sizes of the experiment (ours)",
+    ps.beyond(evidence.figure_1_distinct),
+    id="Fig1-distinct",
 )
 def distinct_words_restore_the_ratios(run):
     """With every irrelevant word in one place only, the forces' ratio -c_3 / max(c_1, c_2) is 1.25 to 1.75 in phase 2, and the

@@ -36,7 +36,9 @@ def of_common(ds: xr.Dataset) -> xr.DataArray:
         because="F(0) is Gaussian of size zeta: the stated scaling without its hidden logarithms is not small",
     ),
     ps.published(
-        evidence.figure_1, expect=ps.Outcome.FAILS, because="Kaiming initialisation gives outputs of size 0.2"
+        evidence.figure_1,
+        expect=ps.Outcome.FAILS,
+        because="Kaiming initialisation gives outputs of size 0.2",
     ),
     ps.beyond(evidence.tiny_starts),
     id="D.8",
@@ -79,7 +81,9 @@ _NARROW = (
 def every_neuron_aligns_with_the_targets(ds):
     """The rate of every neuron's value of mu_1 and mu_2 at time 0 is Theta((sigma_0^2 + sigma_1^2) m): between 0.3 and 1.9
     of 1/6 of that if m >= 64 m1. The constant is 1/6; the proof has 1/3."""
-    mean = ps.within(of_targets(ds).mean(("neuron", "seed", "word"), skipna=False), 0.85, 1.15, "mean rate")
+    mean = ps.within(
+        of_targets(ds).mean(("neuron", "seed", "word"), skipna=False), 0.85, 1.15, "mean rate"
+    )
     others = ps.at_most(of_common(ds), 0.5, "rate of G(mu_3)")
     return ps.within(of_targets(ds), 0.3, 1.9, "rate of a neuron") & mean & others
 
@@ -113,21 +117,32 @@ def the_mlp_aligns_with_the_targets(ds):
 def the_common_word_starts_slowly(ds):
     """The rate of G(mu_3) at time 0 is at most a tenth of that of the target words."""
     targets = of_targets(ds).mean(("neuron", "word"), skipna=False)
-    return ps.at_most(of_common(ds), 0.1, "rate of G(mu_3)") & ps.within(targets, 0.75, 1.25, "rate of targets")
+    return ps.at_most(of_common(ds), 0.1, "rate of G(mu_3)") & ps.within(
+        targets, 0.75, 1.25, "rate of targets"
+    )
 
 
-@ps.claim("Lemma 4.2 (E.16)", ps.theory(evidence.small_starts), ps.beyond(evidence.large_starts), id="L4.2-bound")
+@ps.claim(
+    "Lemma 4.2 (E.16)",
+    ps.theory(evidence.small_starts),
+    ps.beyond(evidence.large_starts),
+    id="L4.2-bound",
+)
 def the_common_word_starts_as_fast_as_outputs_are_large(ds):
     """The rate of G(mu_3) at time 0 is at most 1.5 (sigma_0^2 + sigma_1^2) m m1 / 6 times the largest output |F_i(0)|."""
     ratio = of_common(ds) / outputs_at_start(ds)
-    spread = ps.at_least(ratio.max(skipna=False) - ratio.min(skipna=False), 0.3, "its spread over draws")
+    spread = ps.at_least(
+        ratio.max(skipna=False) - ratio.min(skipna=False), 0.3, "its spread over draws"
+    )
     return ps.at_most(ratio, 1.5, "rate of G(mu_3) / max |F(0)|") & spread
 
 
 @ps.claim("Lemma E.6, Theorem E.15", ps.theory(evidence.small_starts), id="E.6")
 def random_words_start_slower_by_n(ds):
     """The rate of an irrelevant word's value at time 0 is 3/n of that of the target words, up to a factor 1.5."""
-    random = abs(ds.rate.sel(word=slice(4, None)).mean("neuron", skipna=False)).max("word", skipna=False)
+    random = abs(ds.rate.sel(word=slice(4, None)).mean("neuron", skipna=False)).max(
+        "word", skipna=False
+    )
     share = 3 / ds.attrs["samples"]
     return ps.within(random, share / 1.5, 1.5 * share, "largest rate of an irrelevant word")
 

@@ -30,18 +30,33 @@ def between(ds: xr.Dataset, first: float, last: float) -> xr.DataArray:
 def the_loss_falls_like_one_over_t(*runs):
     """d log loss / d log t is -1 within 2% from s = 8 to 18, and the loss is below 1e-7 at kappa t = 1e8."""
     ds = side_by_side(runs, "loss")
-    slope = ps.within(log_slope(ds.loss, ds), -1.02, -0.98, "d log loss / d log t", where=between(ds, 8.0, 18.0))
-    return slope & ps.within(at_the_end(ds.loss), 1e-8, 1e-7, "loss at the end") & ran_to_the_end(*runs)
+    slope = ps.within(
+        log_slope(ds.loss, ds), -1.02, -0.98, "d log loss / d log t", where=between(ds, 8.0, 18.0)
+    )
+    return (
+        slope
+        & ps.within(at_the_end(ds.loss), 1e-8, 1e-7, "loss at the end")
+        & ran_to_the_end(*runs)
+    )
 
 
 @ps.claim("Theorem 3.3 (1), training loss", ps.theory(*evidence.theory_runs), id="T3.3-i-train")
 def the_training_loss_vanishes(*runs):
     """The training loss at kappa t = 1e8 is of order 1e-8 to 1e-7 at every width."""
     loss = side_by_side(runs, "loss").loss
-    return ps.within(at_the_end(loss), 1e-8, 1e-7, "loss") & ps.decreasing(loss, "loss") & ran_to_the_end(*runs)
+    return (
+        ps.within(at_the_end(loss), 1e-8, 1e-7, "loss")
+        & ps.decreasing(loss, "loss")
+        & ran_to_the_end(*runs)
+    )
 
 
-@ps.claim("Late time of a lazy network (ours)", ps.theory(evidence.theory_runs[-1]), ps.beyond(evidence.many), id="X1")
+@ps.claim(
+    "Late time of a lazy network (ours)",
+    ps.theory(evidence.theory_runs[-1]),
+    ps.beyond(evidence.many),
+    id="X1",
+)
 def late_constants_follow_the_closed_form(run):
     """R tends to R* and kappa t times the loss to s_1 + 2 s_2 + s_4, those of the hard-margin solution: 1.283 and 9.19 at n =
     48, L = 4 (within 1% and 6% at kappa t = 1e8), and 3/2 and 17 for n to infinity, where G goes like (2, 2, -3)."""
@@ -85,8 +100,14 @@ def many_samples_give_two_two_minus_three(run):
 def the_test_loss_falls_too(*runs):
     """The loss on samples whose irrelevant words are new falls at all times after kappa t = 100."""
     ds = side_by_side(runs, "test_loss")
-    falls = ps.negative(log_slope(ds.test_loss, ds), "d log test loss / d log t", where=between(ds, 4.7, 18.0))
-    return falls & ps.at_most(at_the_end(ds.test_loss), 0.01, "test loss at the end") & ran_to_the_end(*runs)
+    falls = ps.negative(
+        log_slope(ds.test_loss, ds), "d log test loss / d log t", where=between(ds, 4.7, 18.0)
+    )
+    return (
+        falls
+        & ps.at_most(at_the_end(ds.test_loss), 0.01, "test loss at the end")
+        & ran_to_the_end(*runs)
+    )
 
 
 def cases(runs, value) -> xr.DataArray:
@@ -136,19 +157,27 @@ def generalisation_needs_more_than_three_L_plus_one_samples(*runs):
     side = cases(runs, lambda run: np.sign(threshold(spec_of(run).length) - spec_of(run).samples))
     output = cases(runs, lambda run: run.test_F.sel(type=2).isel(time=-1))
     late = [run.sel(time=slice(np.exp(40.0), None)).isel(time=[0, -1]) for run in runs]
-    growth = cases(late, lambda run: run.test_F.sel(type=2).diff("time").sum() / run.s.diff("time").sum())
+    growth = cases(
+        late, lambda run: run.test_F.sel(type=2).diff("time").sum() / run.s.diff("time").sum()
+    )
     expected_growth = limits(runs, lambda limit: -limit.exponents[1])
     ratio = cases(runs, lambda run: run.R.isel(time=-1))
     expected_ratio = limits(runs, lambda limit: limit.ratio)
     return (
-        ps.positive(output * side, "output at s = 80, times the side of the threshold", where=side != 0)
+        ps.positive(
+            output * side, "output at s = 80, times the side of the threshold", where=side != 0
+        )
         & ps.agree(growth, expected_growth, atol=1e-5, what="growth of the output per log tau")
         & ps.agree(ratio, expected_ratio, atol=1e-8, what="R")
         & ran_to_the_end(*runs)
     )
 
 
-@ps.claim("Sample-size threshold, random start (ours)", ps.beyond(evidence.few, evidence.enough), id="X2-random")
+@ps.claim(
+    "Sample-size threshold, random start (ours)",
+    ps.beyond(evidence.few, evidence.enough),
+    id="X2-random",
+)
 def the_threshold_is_sharp_for_random_weights(few, enough):
     """With Gaussian weights at zeta = 0.1, L = 5, kappa t = 1e8: at n = 12 outputs on new samples with one target word are
     wrong by 1.0 to 1.4, at n = 24 right by 0.7 to 1.1, in every seed."""
@@ -183,8 +212,12 @@ def with_few_words_the_irrelevant_ones_are_the_bias(*runs):
     return (
         ps.agree(ratio, by_words(limit.ratio for limit in limits), rtol=1e-3, what="R")
         & ps.agree(loss, by_words(limit.loss for limit in limits), rtol=1e-3, what="kappa t loss")
-        & ps.agree(rate(1), by_words(limit.G1 for limit in limits), rtol=1e-3, what="dG_1 / d log tau")
-        & ps.agree(rate(4), by_words(limit.random for limit in limits), rtol=1e-3, what="dG_r / d log tau")
+        & ps.agree(
+            rate(1), by_words(limit.G1 for limit in limits), rtol=1e-3, what="dG_1 / d log tau"
+        )
+        & ps.agree(
+            rate(4), by_words(limit.random for limit in limits), rtol=1e-3, what="dG_r / d log tau"
+        )
         & ps.negative(irrelevant, "value of an irrelevant word")
         & ran_to_the_end(*runs)
     )

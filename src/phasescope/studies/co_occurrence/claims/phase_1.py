@@ -6,7 +6,15 @@ import xarray as xr
 
 import phasescope as ps
 
-from ..phases import at_time, first_phase_end, ran_to_the_end, side_by_side, spec_of, trained, turning_time
+from ..phases import (
+    at_time,
+    first_phase_end,
+    ran_to_the_end,
+    side_by_side,
+    spec_of,
+    trained,
+    turning_time,
+)
 from . import evidence
 
 _LATER = "outputs of size 2 at the start must be unlearned first: kappa T_1 is 20 to 50"
@@ -33,7 +41,9 @@ def values_have_aligned_by_T1(*runs):
 )
 def all_samples_are_right_within_20_natural_times(*runs):
     """All samples are classified correctly from T_1 = Theta(1 / kappa) on: kappa T_1 is between 5 and 20 at every m."""
-    return ps.within(first_phase_end(side_by_side(runs)), 5.0, 20.0, "kappa T_1") & ran_to_the_end(*runs)
+    return ps.within(first_phase_end(side_by_side(runs)), 5.0, 20.0, "kappa T_1") & ran_to_the_end(
+        *runs
+    )
 
 
 @ps.claim("Theorem 3.1 (2), scaling", ps.theory(*evidence.theory_runs), id="T3.1-ii-scale")
@@ -46,7 +56,13 @@ def the_first_phase_takes_a_time_like_one_over_m(*runs):
 @ps.claim("Theorem 3.1 (3), Definition E.2", ps.theory(*evidence.neuron_runs), id="T3.1-iii")
 def nothing_but_the_values_has_moved_by_T1(*runs):
     """By T_1 no overlap has moved by more than O(1/m) (neurons N, values A), m^-3/2 (scores S) or m^-2 (keys, queries)."""
-    laws = {"N": (-1.0, 0.15), "A": (-1.0, 0.15), "S": (-1.45, 0.15), "K": (-2.0, 0.2), "Q": (-2.0, 0.2)}
+    laws = {
+        "N": (-1.0, 0.15),
+        "A": (-1.0, 0.15),
+        "S": (-1.45, 0.15),
+        "K": (-2.0, 0.2),
+        "Q": (-2.0, 0.2),
+    }
     ds = side_by_side(runs, *(f"{name}_change" for name in laws))
     found = []
     for name, (exponent, tolerance) in laws.items():
@@ -69,7 +85,11 @@ def overlaps_of_values_stay_close_to_their_start(run):
     """By T_1 no entry of A has moved by more than a tenth of its diagonal sigma_0^2 m."""
     spec = spec_of(run)
     change = at_end_of_phase(trained(run), "A_change") / (spec.scale_0**2 * spec.width)
-    return ps.at_most(change, 0.1, "change of A / (sigma_0^2 m)") & ps.positive(change, "change") & ran_to_the_end(run)
+    return (
+        ps.at_most(change, 0.1, "change of A / (sigma_0^2 m)")
+        & ps.positive(change, "change")
+        & ran_to_the_end(run)
+    )
 
 
 @ps.claim(

@@ -42,11 +42,16 @@ def phase_2_began(ds: xr.Dataset, *runs: xr.Dataset) -> ps.Verdict:
 def attention_moves_as_predicted(*runs):
     """At all times after T_1 the scores of mu_1 and mu_2 for each other rise, and those of mu_3 as their key fall."""
     ds = side_by_side(runs, "Sdot")
-    return ps.positive(signed(ds.Sdot, SCORES), "signed rate of a score", where=later(ds)) & phase_2_began(ds, *runs)
+    return ps.positive(
+        signed(ds.Sdot, SCORES), "signed rate of a score", where=later(ds)
+    ) & phase_2_began(ds, *runs)
 
 
 @ps.claim(
-    "Theorem 3.2 (2), Corollary 4.6", ps.theory(*evidence.theory_runs), ps.published(evidence.figure_1), id="T3.2-ii"
+    "Theorem 3.2 (2), Corollary 4.6",
+    ps.theory(*evidence.theory_runs),
+    ps.published(evidence.figure_1),
+    id="T3.2-ii",
 )
 def value_overlaps_move_as_predicted(*runs):
     """At all times after T_1 the overlap A_12 of the targets' values rises (as do A_11, A_22), A_13 and A_23 fall."""
@@ -60,7 +65,9 @@ def values_stay_large(*runs):
     """Once all margins exceed 0.1, G(mu_1), G(mu_2), -G(mu_3) and G(mu_1) + G(mu_2) + G(mu_3) stay above 0.8."""
     ds = side_by_side(runs, "G")
     one, two, three = (ds.G.sel(word=w, drop=True) for w in (1, 2, 3))
-    sizes = xr.concat([one, two, -three, one + two + three], xr.Variable("entry", ["G1", "G2", "-G3", "sum"]))
+    sizes = xr.concat(
+        [one, two, -three, one + two + three], xr.Variable("entry", ["G1", "G2", "-G3", "sum"])
+    )
     return ps.at_least(sizes, 0.8, "values", where=later(ds, 0.1)) & phase_2_began(ds, *runs)
 
 
@@ -85,18 +92,28 @@ def one_target_word_is_not_enough(*runs):
     return ps.negative(one_target(ds), "G_1 + G_3", where=later(ds, 0.1)) & phase_2_began(ds, *runs)
 
 
-@ps.claim("Theorem 3.2 (4), second part, later (ours)", ps.theory(*evidence.theory_runs), id="T3.2-iv-late")
+@ps.claim(
+    "Theorem 3.2 (4), second part, later (ours)",
+    ps.theory(*evidence.theory_runs),
+    id="T3.2-iv-late",
+)
 def one_target_word_is_not_enough_later(*runs):
     """G(mu_1) + G(mu_3) and G(mu_2) + G(mu_3) are negative from kappa t = 30 on, and below -0.5 from 100 on."""
     ds = side_by_side(runs, "G")
     pairs = one_target(ds)
     soon = ps.negative(pairs, "G_1 + G_3 from 30 on", where=after(ds, 30.0))
-    return soon & ps.at_most(pairs, -0.5, "G_1 + G_3 from 100 on", where=after(ds, 100.0)) & phase_2_began(ds, *runs)
+    return (
+        soon
+        & ps.at_most(pairs, -0.5, "G_1 + G_3 from 100 on", where=after(ds, 100.0))
+        & phase_2_began(ds, *runs)
+    )
 
 
 def falling_loss(ds: xr.Dataset) -> ps.Verdict:
     """The loss falls after T_1, all the time."""
-    return ps.negative(ds.loss.diff("time"), "change of the loss", where=later(ds).isel(time=slice(1, None)))
+    return ps.negative(
+        ds.loss.diff("time"), "change of the loss", where=later(ds).isel(time=slice(1, None))
+    )
 
 
 @ps.claim(
@@ -149,7 +166,11 @@ def gradients_keep_their_ratios(*runs):
     """In phase 2 the rate of G(mu_3) is 1.1 to 1.6 times the larger, and 0.5 to 0.8 of the sum, of the targets' rates."""
     ds = side_by_side(runs, "R", "R2")
     ratio = ps.within(ds.R, 1.1, 1.6, "-Gdot_3 / max(Gdot_1, Gdot_2)", where=later(ds))
-    return ratio & ps.within(ds.R2, 0.5, 0.8, "-Gdot_3 / (Gdot_1 + Gdot_2)", where=later(ds)) & phase_2_began(ds, *runs)
+    return (
+        ratio
+        & ps.within(ds.R2, 0.5, 0.8, "-Gdot_3 / (Gdot_1 + Gdot_2)", where=later(ds))
+        & phase_2_began(ds, *runs)
+    )
 
 
 claims = (

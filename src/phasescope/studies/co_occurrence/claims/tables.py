@@ -36,7 +36,9 @@ def closed_system_errors(words: str) -> xr.Dataset:
         found, expected = jax.device_get(both(jr.key(0)))
     size = np.array([np.abs(y).max() for y in expected])
     error = np.array([np.abs(x - y).max() for x, y in zip(found, expected, strict=True)])
-    return xr.Dataset({"error": ("family", error / size), "size": ("family", size)}, {"family": list("UNASQK")})
+    return xr.Dataset(
+        {"error": ("family", error / size), "size": ("family", size)}, {"family": list("UNASQK")}
+    )
 
 
 def starts(widths: tuple[int, ...], zeta: float, seeds: int) -> xr.Dataset:

@@ -41,7 +41,13 @@ def figure_1(descent, flow, axes):
     draw_experiment(descent, flow, axes, legend=(0.02, 0.66))
 
 
-@ps.figure("Figure 1, literally", evidence.descent_literal, evidence.figure_1_literal, panels=(1, 3), size=(8.4, 2.9))
+@ps.figure(
+    "Figure 1, literally",
+    evidence.descent_literal,
+    evidence.figure_1_literal,
+    panels=(1, 3),
+    size=(8.4, 2.9),
+)
 def figure_1_literal(descent, flow, axes):
     """The same with a_j = +-1 as the text has it. Outputs start at size 3, phase 1 is over by epoch 30 or so, 0.1% of a linear
     axis, and eta kappa = 2.6, so that the first steps of descent are no flow. (a) The scores move by 0.01 at most, a tenth of
@@ -49,14 +55,23 @@ def figure_1_literal(descent, flow, axes):
     draw_experiment(descent, flow, axes, legend=(0.3, 0.48))
 
 
-def draw_experiment(descent: xr.Dataset, flow: xr.Dataset, axes: Any, legend: tuple[float, float]) -> None:
+def draw_experiment(
+    descent: xr.Dataset, flow: xr.Dataset, axes: Any, legend: tuple[float, float]
+) -> None:
     """Scores, then losses on a linear and on a logarithmic axis, over epochs."""
     scores = axes[0]
     losses = axes[1:]
     flow = trained(flow).sel(seed=int(descent.attrs["seed"]))
     border = float(first_phase_end(descent) / descent.kappa[0] / spec_of(descent).eta)
     for (key, query), (color, name) in SCORES.items():
-        curve(scores, descent, flow, lambda ds, k=key, q=query: ds.S.sel(key=k, query=q), color, f"${name}$")
+        curve(
+            scores,
+            descent,
+            flow,
+            lambda ds, k=key, q=query: ds.S.sel(key=k, query=q),
+            color,
+            f"${name}$",
+        )
     for panel in losses:
         for kind, (color, name) in TYPES.items():
             curve(panel, descent, flow, lambda ds, k=kind: ds.loss_type.sel(type=k), color, name)
@@ -73,7 +88,9 @@ def draw_experiment(descent: xr.Dataset, flow: xr.Dataset, axes: Any, legend: tu
     ps.letter(axes)
 
 
-def curve(axes: Axes, descent: xr.Dataset, flow: xr.Dataset, of: Any, color: str, label: str) -> None:
+def curve(
+    axes: Axes, descent: xr.Dataset, flow: xr.Dataset, of: Any, color: str, label: str
+) -> None:
     """Descent as a broad curve, the flow dashed upon it."""
     styles: list[dict[str, Any]] = [panels.DATA | {"color": color, "label": label}, panels.THEORY]
     for ds, style in zip((descent, flow), styles, strict=True):

@@ -31,7 +31,9 @@ def universal_first_phase(*given):
             early = run.sel(time=slice(0.1, 60)).mean("seed")
             for word in (1, 2, 3):
                 label = f"$m = {spec_of(run).width}$" if word == 1 else None
-                values.plot(early.time, early.G.sel(word=word), color=color, label=label, **panels.DATA)
+                values.plot(
+                    early.time, early.G.sel(word=word), color=color, label=label, **panels.DATA
+                )
     tau = np.geomspace(0.1, 60, 200)
     exact = frozen_kernel(spec.samples, spec.length, tau)
     values.plot(tau, exact.G1, label="five equations", **panels.THEORY)
@@ -40,13 +42,23 @@ def universal_first_phase(*given):
     values.text(30, 2.1, r"$G(\mu_1), G(\mu_2)$", ha="right", fontsize=8)
     values.text(30, -2.4, r"$G(\mu_3)$", ha="right", fontsize=8)
     values.set(
-        xscale="log", xlim=(0.1, 60), xlabel=r"natural time $\tau = \kappa t$", ylabel=r"value of a word $G(\mu)$"
+        xscale="log",
+        xlim=(0.1, 60),
+        xlabel=r"natural time $\tau = \kappa t$",
+        ylabel=r"value of a word $G(\mu)$",
     )
     ps.legend(values, loc="upper left")
     panels.shade_phases(values, marks["end"])
     widths = np.array([spec_of(run).width for run in runs], float)
     T1 = np.array([first_phase_end(run) / run.kappa.isel(time=0) for run in runs])
-    times.plot(np.repeat(widths, T1.shape[1]), T1.ravel(), "o", ms=4, color=BLUE, label="gradient flow, 3 seeds")
+    times.plot(
+        np.repeat(widths, T1.shape[1]),
+        T1.ravel(),
+        "o",
+        ms=4,
+        color=BLUE,
+        label="gradient flow, 3 seeds",
+    )
     times.plot(
         widths,
         marks["end"] / (widths + spec.zeta**2 * spec.neurons / spec.length),
@@ -60,7 +72,13 @@ def universal_first_phase(*given):
     ps.letter(axes)
 
 
-@ps.figure("Theorem 3.3: the late laws (ours)", evidence.theory_runs[-1], evidence.many, panels=(1, 3), size=(8.2, 2.8))
+@ps.figure(
+    "Theorem 3.3: the late laws (ours)",
+    evidence.theory_runs[-1],
+    evidence.many,
+    panels=(1, 3),
+    size=(8.2, 2.8),
+)
 def late_laws(wide, many, axes):
     """Late time at n = 48, L = 4, m = 4096 (3 seeds) and for n = 10^7, L = 5 in the lazy limit; dashed: hard-margin solution. (a)
     kappa t times the loss tends to 9.19 and to 17. (b) The ratio R of the rates of the common word and the targets tends to
@@ -78,7 +96,9 @@ def late_laws(wide, many, axes):
             axes[1].plot(lane.time, lane.R, **style)
             axes[2].plot(lane.time, lane.loss, **style)
             axes[2].plot(
-                lane.time, lane.test_loss, **style | {"ls": ":", "label": f"{label}, new words" if i == 0 else None}
+                lane.time,
+                lane.test_loss,
+                **style | {"ls": ":", "label": f"{label}, new words" if i == 0 else None},
             )
         axes[0].axhline(limit.loss, **panels.THEORY)
         axes[1].axhline(limit.ratio, **panels.THEORY)
@@ -92,7 +112,9 @@ def late_laws(wide, many, axes):
 
 
 SAMPLES = {5: (6, 12, 18, 24, 36, 60, 120), 20: (24, 42, 60, 66, 90, 150, 300)}
-_threshold = tuple(evidence.lazy(n, L, evidence.TO_S_80) for L, counts in SAMPLES.items() for n in counts)
+_threshold = tuple(
+    evidence.lazy(n, L, evidence.TO_S_80) for L, counts in SAMPLES.items() for n in counts
+)
 
 
 @ps.figure("Sample-size threshold (ours)", *_threshold, panels=(1, 2), size=(7.6, 3.0))
@@ -109,26 +131,44 @@ def sample_threshold(*given):
         if spec.length == 5 and spec.samples in colors:
             F, color = run.test_F.sel(type=2), colors[spec.samples]
             output.plot(run.s, F, color=color, label=f"$n = {spec.samples}$", **panels.DATA)
-            line = float(F[-1]) - late_time(spec.samples, 5).exponents[1] * (run.s - float(run.s[-1]))
+            line = float(F[-1]) - late_time(spec.samples, 5).exponents[1] * (
+                run.s - float(run.s[-1])
+            )
             output.plot(run.s[run.s > 10], line[run.s > 10], **panels.THEORY)
     output.axhline(0, color="0.4", lw=0.8)
-    output.set(xlabel=r"log time $s = \log(1 + \kappa t)$", ylabel=r"output, $\mu_1$ and new words", ylim=(-10, 7))
+    output.set(
+        xlabel=r"log time $s = \log(1 + \kappa t)$",
+        ylabel=r"output, $\mu_1$ and new words",
+        ylim=(-10, 7),
+    )
     output.text(2, 6, "wrong", fontsize=8, color="0.35", va="top")
     output.text(2, -9.4, "right", fontsize=8, color="0.35", va="bottom")
     ps.legend(output, loc="lower right")
     for L, color, marker in ((5, BLUE, "o"), (20, VERMILION, "s")):
         ratio = np.geomspace(0.3, 8, 200)
-        slope.plot(ratio, [-late_time(x * threshold(L), L).exponents[1] for x in ratio], color=color, lw=1)
+        slope.plot(
+            ratio, [-late_time(x * threshold(L), L).exponents[1] for x in ratio], color=color, lw=1
+        )
         chosen = [run for run in runs if spec_of(run).length == L]
         late = [run.isel(time=np.flatnonzero(run.s >= 40)[[0, -1]]) for run in chosen]
-        found = [float(r.test_F.sel(type=2).diff("time").sum() / r.s.diff("time").sum()) for r in late]
+        found = [
+            float(r.test_F.sel(type=2).diff("time").sum() / r.s.diff("time").sum()) for r in late
+        ]
         slope.plot(
-            [spec_of(r).samples / threshold(L) for r in chosen], found, marker, ms=5, color=color, label=f"$L = {L}$"
+            [spec_of(r).samples / threshold(L) for r in chosen],
+            found,
+            marker,
+            ms=5,
+            color=color,
+            label=f"$L = {L}$",
         )
     slope.axhline(0, color="0.4", lw=0.8)
     slope.axvline(1, color="0.35", ls="--", lw=1)
     slope.set(
-        xscale="log", xlim=(0.3, 8), xlabel=r"samples, $n\,/\,3(L+1)$", ylabel=r"growth of that output per $\log\tau$"
+        xscale="log",
+        xlim=(0.3, 8),
+        xlabel=r"samples, $n\,/\,3(L+1)$",
+        ylabel=r"growth of that output per $\log\tau$",
     )
     slope.set_xticks([0.3, 0.5, 1, 2, 4, 8], ["0.3", "0.5", "1", "2", "4", "8"])
     slope.minorticks_off()
@@ -172,7 +212,9 @@ def where_attention_matters(runs, axes):
         (1, 1): (PURPLE, "$S_{11}$"),
     }
     for (key, query), (color, name) in entries.items():
-        scores.plot(chi, logits.sel(key=key, query=query), "o-", color=color, ms=4, lw=1.2, label=name)
+        scores.plot(
+            chi, logits.sel(key=key, query=query), "o-", color=color, ms=4, lw=1.2, label=name
+        )
     scores.axhline(0, color="0.4", lw=0.8)
     scores.set(ylabel=r"learned logit $(S - S(0))/\sqrt{m}$", yscale="symlog")
     scores.set_yscale("symlog", linthresh=0.01)

@@ -82,7 +82,9 @@ def step(state: Collapsed, batch: Batch, spec: Spec) -> Collapsed:
 def is_sparse(batch: Batch, words: int) -> bool:
     """Whether so few pairs of irrelevant words meet that adding them up one by one beats a product of matrices."""
     length = batch.tokens.shape[1]
-    meetings = sum((stop - first) * (length - special) ** 2 for first, stop, special in _groups(batch))
+    meetings = sum(
+        (stop - first) * (length - special) ** 2 for first, stop, special in _groups(batch)
+    )
     return WORTH * meetings < words**2
 
 

@@ -34,7 +34,9 @@ class Forces(NamedTuple):
     g: Float[Array, " sample"]
 
 
-def attention(S: Float[Array, "word word"], batch: Batch, width: Any) -> Float[Array, "key query sample"]:
+def attention(
+    S: Float[Array, "word word"], batch: Batch, width: Any
+) -> Float[Array, "key query sample"]:
     """$p_{h|l}$: the weight on key position h for query position l."""
     scores = S.reshape(-1).at[_pairs(batch, len(S))].get(mode=INSIDE)
     return jax.nn.softmax(scores / width**0.5, axis=0)
@@ -47,7 +49,9 @@ def outputs(
     return (attention(S, batch, width) * G[batch.tokens.T][:, None]).sum(axis=(0, 1))
 
 
-def forces(G: Float[Array, " word"], S: Float[Array, "word word"], batch: Batch, width: Any) -> Forces:
+def forces(
+    G: Float[Array, " word"], S: Float[Array, "word word"], batch: Batch, width: Any
+) -> Forces:
     """Both forces on all words."""
     c, lean, F, g = by_position(G, S, batch, width)
     return Forces(c, on_pairs(lean, batch, len(G)), F, g)
@@ -55,7 +59,12 @@ def forces(G: Float[Array, " word"], S: Float[Array, "word word"], batch: Batch,
 
 def by_position(
     G: Float[Array, " word"], S: Float[Array, "word word"], batch: Batch, width: Any
-) -> tuple[Float[Array, " word"], Float[Array, "key query sample"], Float[Array, " sample"], Float[Array, " sample"]]:
+) -> tuple[
+    Float[Array, " word"],
+    Float[Array, "key query sample"],
+    Float[Array, " sample"],
+    Float[Array, " sample"],
+]:
     """$c$, the terms of $M$ before they are added up over equal pairs of words, $F$ and $g$."""
     p = attention(S, batch, width)
     values = G.at[batch.tokens.T].get(mode=INSIDE)
@@ -68,7 +77,9 @@ def by_position(
     return c, lean, F, g
 
 
-def on_pairs(lean: Float[Array, "key query sample"], batch: Batch, words: int) -> Float[Array, "word word"]:
+def on_pairs(
+    lean: Float[Array, "key query sample"], batch: Batch, words: int
+) -> Float[Array, "word word"]:
     """$M$: the terms added up over equal pairs of words."""
     return jnp.zeros(words**2).at[_pairs(batch, words)].add(lean, mode=INSIDE).reshape(words, words)
 

@@ -34,7 +34,11 @@ def invariants(weights: Weights, a: Float[Array, " neuron"]) -> Invariants:
 
 
 def violation(
-    weights: Weights, a: Float[Array, " neuron"], c: Float[Array, " word"], M: Float[Array, "word word"], eta: Any
+    weights: Weights,
+    a: Float[Array, " neuron"],
+    c: Float[Array, " word"],
+    M: Float[Array, "word word"],
+    eta: Any,
 ) -> Invariants:
     """What one step of descent under the forces `c` and `M` adds to them."""
     W_Q, W_K, W_V, W = weights

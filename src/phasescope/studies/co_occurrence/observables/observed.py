@@ -23,32 +23,52 @@ class Observed(ps.Observables):
     """All arms report these."""
 
     loss: Float[Array, ""] = field(symbol=r"\hat L", doc="training loss")
-    loss_type: Float[Array, "type"] = field(symbol=r"\hat L_c", doc="mean loss over the samples of one type")
+    loss_type: Float[Array, "type"] = field(
+        symbol=r"\hat L_c", doc="mean loss over the samples of one type"
+    )
     margin_min: Float[Array, ""] = field(symbol=r"\min_i y_i F_i", doc="smallest margin")
     F_type: Float[Array, "type"] = field(doc="mean output over the samples of one type")
-    F_random: Float[Array, "type"] = field(doc="largest contribution of irrelevant words to an output")
-    gsum: Float[Array, "type"] = field(symbol=r"\Sigma_c", doc="sum of the loss derivatives g_i over one type")
+    F_random: Float[Array, "type"] = field(
+        doc="largest contribution of irrelevant words to an output"
+    )
+    gsum: Float[Array, "type"] = field(
+        symbol=r"\Sigma_c", doc="sum of the loss derivatives g_i over one type"
+    )
     G: Float[Array, "word"] = field(symbol=r"G(\mu)", doc="value of a word")
     c: Float[Array, "word"] = field(symbol=r"c(\mu)", doc="force on the value of a word")
-    Gdot: Float[Array, "word"] = field(symbol=r"\dot G(\mu)", doc="time derivative of the value of a word")
+    Gdot: Float[Array, "word"] = field(
+        symbol=r"\dot G(\mu)", doc="time derivative of the value of a word"
+    )
     M: Float[Array, "key query"] = field(symbol="M", doc="force on a score, special words")
     S: Float[Array, "key query"] = field(symbol="S", doc="score, special words")
-    C: Float[Array, "key query"] = field(symbol="C", doc="score less its initial value, special words")
+    C: Float[Array, "key query"] = field(
+        symbol="C", doc="score less its initial value, special words"
+    )
     A: Float[Array, "key query"] = field(symbol="A", doc="overlap of two values, special words")
     Q: Float[Array, "key query"] = field(symbol="Q", doc="overlap of two queries, special words")
     K: Float[Array, "key query"] = field(symbol="K", doc="overlap of two keys, special words")
-    Sdot: Float[Array, "key query"] = field(symbol=r"\dot S", doc="time derivative of a score, special words")
-    Adot: Float[Array, "key query"] = field(symbol=r"\dot A", doc="time derivative of an overlap of values")
+    Sdot: Float[Array, "key query"] = field(
+        symbol=r"\dot S", doc="time derivative of a score, special words"
+    )
+    Adot: Float[Array, "key query"] = field(
+        symbol=r"\dot A", doc="time derivative of an overlap of values"
+    )
     beta: Float[Array, ""] = field(symbol=r"\beta", doc="squared norm of the read-out b = W^T a")
-    betadot: Float[Array, ""] = field(symbol=r"\dot\beta", doc="time derivative of beta, 2 |a|^2 G.c")
-    betadot_outputs: Float[Array, ""] = field(doc="the same from the outputs, 2 |a|^2 / n sum_i g_i y_i F_i")
+    betadot: Float[Array, ""] = field(
+        symbol=r"\dot\beta", doc="time derivative of beta, 2 |a|^2 G.c"
+    )
+    betadot_outputs: Float[Array, ""] = field(
+        doc="the same from the outputs, 2 |a|^2 / n sum_i g_i y_i F_i"
+    )
     R: Float[Array, ""] = field(symbol="R", doc="-Gdot(3) / max(Gdot(1), Gdot(2))")
     R2: Float[Array, ""] = field(symbol="R_2", doc="-Gdot(3) / (Gdot(1) + Gdot(2))")
     R_g: Float[Array, ""] = field(
         symbol="R_g", doc="R for a frozen kernel: (S_2 + S_3 + S_4 - S_1) / (S_1 - S_2) of gsum"
     )
     balance: Float[Array, ""] = field(doc="|S_2 - S_3| / min(S_2, S_3) of gsum")
-    value_share: Float[Array, ""] = field(doc="the part |a|^2 A c of Gdot over the part beta c: largest, special words")
+    value_share: Float[Array, ""] = field(
+        doc="the part |a|^2 A c of Gdot over the part beta c: largest, special words"
+    )
     p_dev: Float[Array, ""] = field(doc="largest change of an attention weight since the start")
     p_spread: Float[Array, ""] = field(doc="largest |L p - 1|")
     S_change: Float[Array, ""] = field(doc="largest change of a score since the start")
@@ -56,7 +76,9 @@ class Observed(ps.Observables):
     Q_change: Float[Array, ""] = field(doc="largest change of an entry of Q since the start")
     K_change: Float[Array, ""] = field(doc="largest change of an entry of K since the start")
     C_random: Float[Array, ""] = field(doc="largest |C| of a pair with an irrelevant word")
-    C_random_rms: Float[Array, ""] = field(doc="root mean square of C over the pairs with an irrelevant word")
+    C_random_rms: Float[Array, ""] = field(
+        doc="root mean square of C over the pairs with an irrelevant word"
+    )
     test_F: Float[Array, "type"] = field(doc="output where all irrelevant words are new")
     test_loss: Float[Array, ""] = field(doc="population loss where all irrelevant words are new")
     casimir: Float[Array, "which"] = field(
@@ -65,20 +87,30 @@ class Observed(ps.Observables):
     kappa: Float[Array, ""] = field(symbol=r"\kappa", doc="rate of the first phase")
     F: Float[Array, "sample"] | None = field(None, symbol="F_i", doc="output")
     margin: Float[Array, "sample"] | None = field(None, symbol="y_i F_i", doc="margin")
-    N_change: Float[Array, ""] | None = field(None, doc="largest change of an entry of N = W W^T since the start")
-    drift: Float[Array, "invariant"] | None = field(None, doc="largest change of each conserved matrix since the start")
+    N_change: Float[Array, ""] | None = field(
+        None, doc="largest change of an entry of N = W W^T since the start"
+    )
+    drift: Float[Array, "invariant"] | None = field(
+        None, doc="largest change of each conserved matrix since the start"
+    )
     violation: Float[Array, "invariant"] | None = field(
         None, doc="largest change of each in one step of descent from here"
     )
-    violation_error: Float[Array, "invariant"] | None = field(None, doc="the same less the exact formula")
+    violation_error: Float[Array, "invariant"] | None = field(
+        None, doc="the same less the exact formula"
+    )
 
 
 class AtEnd(ps.Observables):
     """The whole state at the end of a run, test words included."""
 
     G_all: Float[Array, "each_word"] = field(symbol="G", doc="value of every word")
-    S_all: Float[Array, "each_key each_query"] = field(symbol="S", doc="score of every pair of words")
-    C_all: Float[Array, "each_key each_query"] = field(symbol="C", doc="score of every pair less its initial value")
+    S_all: Float[Array, "each_key each_query"] = field(
+        symbol="S", doc="score of every pair of words"
+    )
+    C_all: Float[Array, "each_key each_query"] = field(
+        symbol="C", doc="score of every pair less its initial value"
+    )
 
 
 def derive(ds: xr.Dataset, spec: Spec) -> xr.Dataset:
@@ -94,4 +126,9 @@ def derive(ds: xr.Dataset, spec: Spec) -> xr.Dataset:
 def coordinates(words: int) -> dict[str, Any]:
     """Words count from 1; types go by what they hold of the target words."""
     special = np.arange(1, 4)
-    return {"word": np.arange(1, words + 1), "key": special, "query": special, "type": np.arange(1, 5)}
+    return {
+        "word": np.arange(1, words + 1),
+        "key": special,
+        "query": special,
+        "type": np.arange(1, 5),
+    }

@@ -12,7 +12,9 @@ from ..reductions.gram_matrices import Grams
 from ..spec import LABELS, SHARES, Spec
 
 
-def special_words(state: Grams, c: Array, M: Array, speed: Grams, gsum: Array, spec: Spec) -> dict[str, Any]:
+def special_words(
+    state: Grams, c: Array, M: Array, speed: Grams, gsum: Array, spec: Spec
+) -> dict[str, Any]:
     """What follows from the special words, which come first in every basis, and from the sums of g over the types."""
     return {
         "kappa": jnp.asarray(spec.kappa, float),

@@ -120,7 +120,9 @@ def _sum_of_squares(between: Array, within: Array, spec: Spec) -> Float[Array, "
     return jnp.sum(jnp.maximum(n - 1, 0) * between**2 + n * jnp.maximum(r - 1, 0) * within**2)
 
 
-def _largest(X: Float[Array, "7 7"], between: Array, within: Array, spec: Spec) -> Float[Array, "2"]:
+def _largest(
+    X: Float[Array, "7 7"], between: Array, within: Array, spec: Spec
+) -> Float[Array, "2"]:
     """The largest entry of a matrix: of special words, and of pairs with an irrelevant one."""
     r, n, N, root = sizes(spec)
     diagonal = jnp.diagonal(X)[3:]

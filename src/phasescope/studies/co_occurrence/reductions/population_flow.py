@@ -97,7 +97,9 @@ def velocity(state: Sector, spec: Spec) -> Sector:
     return Sector(trivial, spec.attention * turn)
 
 
-def forces(state: Sector, spec: Spec) -> tuple[Float[Array, "4"], Float[Array, "4 4"], Float[Array, ""]]:
+def forces(
+    state: Sector, spec: Spec
+) -> tuple[Float[Array, "4"], Float[Array, "4 4"], Float[Array, ""]]:
     """c and M in the trivial part, and the rate of the angle."""
     f = forward(state, spec)
     types, counts, shares = patterns(spec)
@@ -107,13 +109,18 @@ def forces(state: Sector, spec: Spec) -> tuple[Float[Array, "4"], Float[Array, "
     pull = shares * y * sigmoid(-y * f.F)
     # Forces on the values.
     c_k = pull @ (f.p_kq.sum(axis=2) + jnp.einsum("akj,aj->ak", f.p_kj, counts))
-    seen = counts * f.p_self + (r[:, None] - counts) * f.p_other  # attention on irrelevant words, for each query word
+    seen = (
+        counts * f.p_self + (r[:, None] - counts) * f.p_other
+    )  # attention on irrelevant words, for each query word
     c_u = pull @ (r * f.p_iq.sum(axis=1) + (counts * seen).sum(axis=1)) / D**0.5
     # Forces on the scores.
     lean = pull / spec.width**0.5
     M_kq = jnp.einsum("a,akq->kq", lean, f.p_kq * (f.G[:, None] - f.mean_q[:, None, :]))
     M_uq = (lean * r) @ (f.p_iq * (f.G_r - f.mean_q)) / D**0.5
-    M_ku = jnp.einsum("a,aj,akj->k", lean, counts, f.p_kj * (f.G[:, None] - f.mean_j[:, None, :])) / D**0.5
+    M_ku = (
+        jnp.einsum("a,aj,akj->k", lean, counts, f.p_kj * (f.G[:, None] - f.mean_j[:, None, :]))
+        / D**0.5
+    )
     # Between irrelevant words: the sums T_s and T_o.
     each = lean[:, None] * counts * (f.G_r - f.mean_j)
     itself = jnp.sum(each * counts * f.p_self)
@@ -152,7 +159,9 @@ def forward(state: Sector, spec: Spec) -> Forward:
     G_k = G[:3]
     G_r = G[3] / D**0.5
     mean_q = jnp.einsum("akq,k->aq", p_kq, G_k) + G_r * r[:, None] * p_iq
-    mean_j = jnp.einsum("akj,k->aj", p_kj, G_k) + G_r * (counts * p_self + (r[:, None] - counts) * p_other)
+    mean_j = jnp.einsum("akj,k->aj", p_kj, G_k) + G_r * (
+        counts * p_self + (r[:, None] - counts) * p_other
+    )
     F = mean_q.sum(axis=1) + (counts * mean_j).sum(axis=1)
     return Forward(
         p_kq=p_kq,

@@ -24,7 +24,9 @@ from jaxtyping import Array, Float
 from ..spec import LABELS, SHARES, Spec
 from . import gram_matrices
 
-HAS = np.array([[1, 1, 1], [1, 0, 1], [0, 1, 1], [0, 0, 1]], bool)  # which special words a type holds
+HAS = np.array(
+    [[1, 1, 1], [1, 0, 1], [0, 1, 1], [0, 0, 1]], bool
+)  # which special words a type holds
 Y = np.array(LABELS)
 
 
@@ -100,7 +102,9 @@ def velocity(state: Sectors, spec: Spec) -> Sectors:
     return Sectors(trivial, speed * between, speed * within)
 
 
-def forces(state: Sectors, spec: Spec) -> tuple[Float[Array, "7"], Float[Array, "7 7"], Array, Array]:
+def forces(
+    state: Sectors, spec: Spec
+) -> tuple[Float[Array, "7"], Float[Array, "7 7"], Array, Array]:
     """c and M in the trivial part, and the rates of the angles between and within samples."""
     f = forward(state, spec)
     r, n, N, root = sizes(spec)

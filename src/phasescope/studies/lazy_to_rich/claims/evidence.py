@@ -62,7 +62,9 @@ true_tied = ps.runs(exact_flow, kappa=2.0, **until(END))
 paper_untied = ps.runs(paper_flow, kappa=1.0, **until(END))
 true_boolean = ps.runs(exact_flow, tokens="boolean", **until(END))
 true_unbalanced = ps.runs(exact_flow, imbalance=2.0, **until(END))
-unbalanced_steps = ps.runs(online_sgd, imbalance=2.0, eta=1.0, batch=64, steps=200, at=every(1.0, 200.0))
+unbalanced_steps = ps.runs(
+    online_sgd, imbalance=2.0, eta=1.0, batch=64, steps=200, at=every(1.0, 200.0)
+)
 
 # Scaling: one field at a time, the others as in Figure 1. T_III grows like (1 + alpha)^2 / w*^2.
 ALPHAS = (3.0, 4.5, 7.0, 10.0, 15.0)
@@ -102,9 +104,15 @@ figure_3 = descent(tokens="boolean")
 
 # The 4-gram head alone: its flow is the same in every arm of Stage II, and cheap for any length.
 four_gram_alphas = over(paper_flow, 1.2e4, 700, alpha=[0.3, 0.5, 1.0, 3.0, 10.0])
-four_gram_long_alphas = over(paper_flow, 1.2e4, 700, alpha=[0.3, 0.5, 1.0, 3.0, 10.0], length=10_000)
-four_gram_sigmas = over(paper_flow, 1000.0, 500, sigma=(3e-3, 2e-3, 1e-3, 5e-4, 3e-4), length=100_000)
-four_gram_lengths = tuple(ps.runs(paper_flow, length=L, sigma=1e-6, **until(1000.0)) for L in LENGTHS[1:])
+four_gram_long_alphas = over(
+    paper_flow, 1.2e4, 700, alpha=[0.3, 0.5, 1.0, 3.0, 10.0], length=10_000
+)
+four_gram_sigmas = over(
+    paper_flow, 1000.0, 500, sigma=(3e-3, 2e-3, 1e-3, 5e-4, 3e-4), length=100_000
+)
+four_gram_lengths = tuple(
+    ps.runs(paper_flow, length=L, sigma=1e-6, **until(1000.0)) for L in LENGTHS[1:]
+)
 
 # The induction head over its target: the printed equations exist for w* < 1/sqrt(2), and are steep near it.
 paper_mild = over(paper_flow, 4e4, w_star=[0.1, 0.2, 0.3, 0.39])
@@ -115,13 +123,16 @@ true_steep = over(exact_flow, 2.5e4, 1200, w_star=[0.52, 0.55, 0.58, 0.6])
 
 # From what length on Phase I comes before anything else: the limit of many keys, to the end of Phase I.
 long_lengths = tuple(
-    over(mean_field_flow, 800.0, 400, alpha=[0.5, 1.0, 3.0, 10.0], length=L) for L in (10_000, 30_000, 100_000)
+    over(mean_field_flow, 800.0, 400, alpha=[0.5, 1.0, 3.0, 10.0], length=L)
+    for L in (10_000, 30_000, 100_000)
 )
 small_starts = over(exact_flow, 2e4, sigma=[3e-4, 1e-4, 3e-5, 1e-5, 3e-6])
 # The paper's observation time where it is safe: w* = 0.3.
 paper_alphas_mild = over(paper_flow, 8e4, alpha=ALPHAS, w_star=0.3)
 paper_sigmas_mild = over(paper_flow, 1e4, sigma=SIGMAS, w_star=0.3)
-paper_lengths_mild = tuple(ps.runs(paper_flow, length=L, w_star=0.3, **until(30.0 * L)) for L in LENGTHS)
+paper_lengths_mild = tuple(
+    ps.runs(paper_flow, length=L, w_star=0.3, **until(30.0 * L)) for L in LENGTHS
+)
 
 # What goes wrong in Stage II when Stage I is taken as stated, and when the printed index range is.
 blurred = ps.runs(online_sgd, preset="frozen_first_layer", steps=40_000, at=every(100.0, 4000.0))
@@ -133,21 +144,50 @@ printed_range = ps.runs(online_sgd, preset="printed_range", steps=45_000, at=eve
 # 4000 updates are the full size here.
 matrix_gd = ps.sized(
     ps.runs(high_dimensional, preset="figure_4_gd", at=every(4.0, 4000.0)),
-    ps.runs(high_dimensional, preset="figure_4_gd", dim=100, steps=100_000, at=every(10.0, 10_000.0)),
+    ps.runs(
+        high_dimensional, preset="figure_4_gd", dim=100, steps=100_000, at=every(10.0, 10_000.0)
+    ),
 )
 matrix_adam = ps.sized(
     ps.runs(high_dimensional, preset="figure_4_adam", at=every(0.0125, 2.0)),
     ps.runs(high_dimensional, preset="figure_4_adam", dim=100, at=every(0.0125, 2.0)),
 )
 matrix_gd_sampled = ps.sized(
-    ps.runs(high_dimensional, preset="figure_4_gd", sampled=True, batch=32, steps=2000, at=updates(2000, count=24)),
     ps.runs(
-        high_dimensional, preset="figure_4_gd", sampled=True, dim=100, batch=64, steps=4000, at=updates(4000, count=24)
+        high_dimensional,
+        preset="figure_4_gd",
+        sampled=True,
+        batch=32,
+        steps=2000,
+        at=updates(2000, count=24),
+    ),
+    ps.runs(
+        high_dimensional,
+        preset="figure_4_gd",
+        sampled=True,
+        dim=100,
+        batch=64,
+        steps=4000,
+        at=updates(4000, count=24),
     ),
 )
 matrix_adam_sampled = ps.sized(
-    ps.runs(high_dimensional, preset="figure_4_adam", sampled=True, batch=100, steps=2500, at=updates(2500, 5e-4, 24)),
-    ps.runs(high_dimensional, preset="figure_4_adam", sampled=True, dim=100, batch=64, at=updates(4000, 5e-4, 24)),
+    ps.runs(
+        high_dimensional,
+        preset="figure_4_adam",
+        sampled=True,
+        batch=100,
+        steps=2500,
+        at=updates(2500, 5e-4, 24),
+    ),
+    ps.runs(
+        high_dimensional,
+        preset="figure_4_adam",
+        sampled=True,
+        dim=100,
+        batch=64,
+        at=updates(4000, 5e-4, 24),
+    ),
 )
 
 # The logistic law, from sigma = 0.01 w*.
@@ -158,7 +198,9 @@ logistic_strong = ps.runs(exact_flow, w_star=0.49, sigma=0.0049, **until(END))
 SIGMA_GRID = tuple(np.geomspace(1e-5, 0.05, 10))
 TARGET_GRID = tuple(np.linspace(0.25, 0.6, 6))
 diagram_true = over(exact_flow, 3e4, w_star=TARGET_GRID, sigma=SIGMA_GRID)
-diagram_paper = ps.sweeps(paper_flow, **closely(3e4, 400.0, 3000.0), w_star=TARGET_GRID, sigma=SIGMA_GRID)
+diagram_paper = ps.sweeps(
+    paper_flow, **closely(3e4, 400.0, 3000.0), w_star=TARGET_GRID, sigma=SIGMA_GRID
+)
 
 # Everything that the durations of Theorem 4 are read off: over alpha, sigma, w* and the length.
 PAPER_MILD = (

@@ -40,9 +40,12 @@ def overlays(run: xr.Dataset, flow: xr.Dataset, names: tuple[str, ...]) -> ps.Ve
     return (
         ps.agree(late["w_kq"], at_times_of(flow, run, "w_kq"), rtol=0.01, what="w")
         & ps.all_of(
-            ps.agree(late[name], at_times_of(flow, run, name), atol=CLOSE, what=name) for name in ("p", "g", "h")
+            ps.agree(late[name], at_times_of(flow, run, name), atol=CLOSE, what=name)
+            for name in ("p", "g", "h")
         )
-        & ps.all_of(ps.agree(run_times[name], flow_times[name], rtol=0.02, what=name) for name in names)
+        & ps.all_of(
+            ps.agree(run_times[name], flow_times[name], rtol=0.02, what=name) for name in names
+        )
         & ran_to_the_end(run)
     )
 
@@ -68,7 +71,9 @@ def figure_1_is_the_exact_flow(run, flow):
 )
 def figure_1_follows_the_printed_equations(run, flow):
     """The emergence of the trained model ends when that of the equations does, within 5 %."""
-    return ps.agree(phase_times(flow).T_III, phase_times(run).T_III, rtol=0.05, what="T_III") & ran_to_the_end(run)
+    return ps.agree(
+        phase_times(flow).T_III, phase_times(run).T_III, rtol=0.05, what="T_III"
+    ) & ran_to_the_end(run)
 
 
 @claim("Figure 3", published(evidence.figure_3, evidence.true_boolean), id="C-F3")
@@ -77,7 +82,11 @@ def figure_3_is_the_exact_flow(run, flow):
     return overlays(run, flow, ("T_I", "T_half_w", "T_II", "T_50", "T_III"))
 
 
-@claim("Figure 3: extremely similar", published(evidence.true_boolean, evidence.true), id="C-F3-similar")
+@claim(
+    "Figure 3: extremely similar",
+    published(evidence.true_boolean, evidence.true),
+    id="C-F3-similar",
+)
 def boolean_tokens_change_little(boolean, gaussian):
     """Boolean tokens shift the phase times by at most 7 %: T_II, T_50, T_III are 869, 2310, 3378 against 891, 2301, 3181."""
     ours = _ends_of_the_emergence(boolean)
@@ -101,10 +110,14 @@ def gradient_descent_is_stuck_in_many_dimensions(run):
     induction head at the end is within 1 % of that at t = 10 N, and the bilinear form has not been learned at all."""
     then = value_at(run.loss_ih, 10.0 * keys(run), ROUGH)
     return (
-        ps.agree(run.loss_ih.isel(time=-1), then, rtol=0.01, what="loss at the end against t = 10 N")
+        ps.agree(
+            run.loss_ih.isel(time=-1), then, rtol=0.01, what="loss at the end against t = 10 N"
+        )
         & ps.at_least(run.score_error.isel(time=-1), 0.99, "relative error of the bilinear form")
         & ps.at_most(run.loss_g4.isel(time=-1) / run.loss_g4.isel(time=0), 0.01, "4-gram loss left")
-        & ps.at_most(run.loss_ih.isel(time=-1) / run.loss_ih.isel(time=0), 0.05, "induction loss left")
+        & ps.at_most(
+            run.loss_ih.isel(time=-1) / run.loss_ih.isel(time=0), 0.05, "induction loss left"
+        )
         & ran_to_the_end(run)
     )
 
@@ -200,7 +213,12 @@ def the_printed_index_range_leaves_floors(run):
     last = run.sel(time=slice(4000, None))
     floor = 0.5 * spec.h_star**2 / spec.keys**2 / np.sqrt(1 - 2 * spec.c_star**2)
     return (
-        ps.within(last.loss_g4.mean("time") / (0.5 * spec.g_star**2), 0.999, 1.01, "4-gram loss over its start")
+        ps.within(
+            last.loss_g4.mean("time") / (0.5 * spec.g_star**2),
+            0.999,
+            1.01,
+            "4-gram loss over its start",
+        )
         & ps.at_most(np.abs(last.g), 0.05, "|g|")
         & ps.within(last.loss_ih.mean("time") / floor, 0.98, 1.03, "induction loss over the floor")
         & ran_to_the_end(run)

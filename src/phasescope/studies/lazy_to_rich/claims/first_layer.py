@@ -19,7 +19,9 @@ def the_first_layer_sharpens_without_end(*runs):
     """Trained alone, the slope of the first layer grows without bound, like ln t: e^p / (g g* pi_{L-1} t) tends to 1."""
     return ps.all_of(
         ps.increasing(run.first_slope, "slope of the first layer")
-        & ps.within(ps.slope(np.log(late.time), late.first_slope), 0.99, 1.01, "d p / d ln t after 1e6")
+        & ps.within(
+            ps.slope(np.log(late.time), late.first_slope), 0.99, 1.01, "d p / d ln t after 1e6"
+        )
         & ps.within(logarithmic_law(run).isel(time=-1), 0.99, 1.01, "e^p / (g g* pi t) at the end")
         & ran_to_the_end(run)
         for run in runs
@@ -45,7 +47,11 @@ def stage_one_prepares_the_four_gram(*runs):
     the floor that it leaves, exp(-2 p), is at most 0.01."""
     return ps.all_of(
         ps.increasing(run.first_slope, "slope of the first layer")
-        & ps.at_most(np.exp(-2 * run.first_slope.isel(time=-1)), 0.01, "floor of the 4-gram loss over its start")
+        & ps.at_most(
+            np.exp(-2 * run.first_slope.isel(time=-1)),
+            0.01,
+            "floor of the 4-gram loss over its start",
+        )
         & ran_to_the_end(run)
         for run in runs
     )
@@ -66,7 +72,11 @@ def stage_one_ends_below_one(zero, sigma):
     )
 
 
-@claim("Appendix C.2, monotonicity of q", theory(ps.tables(tables.spreads, sizes=(5, 38, 198))), id="C-q")
+@claim(
+    "Appendix C.2, monotonicity of q",
+    theory(ps.tables(tables.spreads, sizes=(5, 38, 198))),
+    id="C-q",
+)
 def the_spread_of_the_four_gram_head_falls(table):
     """q = N^2 |beta|^2 never rises with the slope of the first layer, and falls from nearly 2 N to N."""
     ends = table.spread / table.N

@@ -55,9 +55,9 @@ def _lengths(runs: tuple[xr.Dataset, ...]) -> np.ndarray:
 def learning_the_four_gram_takes_a_constant_time(*runs):
     """T_I, when the 4-gram loss is at 1 % of its start, does not grow with the length of the sequence."""
     times = np.array([float(falls_to(run, "loss_g4", 0.01)) for run in runs])
-    return ps.within(ps.slope(np.log(_lengths(runs)), times), -0.1, 0.1, "d T_I / d ln N") & ps.within(
-        times, 200.0, 220.0, "T_I"
-    )
+    return ps.within(
+        ps.slope(np.log(_lengths(runs)), times), -0.1, 0.1, "d T_I / d ln N"
+    ) & ps.within(times, 200.0, 220.0, "T_I")
 
 
 @claim(
@@ -68,7 +68,9 @@ def learning_the_four_gram_takes_a_constant_time(*runs):
 def learning_the_four_gram_takes_logarithmic_time(alphas, sigmas, *runs):
     """T_I = 50 / g*^2 + ln(min(N, 1/sigma)) / g* + O(1): the tail of the 1/t law, after an exponential start."""
     slower = ps.slope(np.log(1 / sigmas.sigma), falls_to(sigmas, "loss_g4", 0.01))
-    longer = ps.slope(np.log(_lengths(runs)), np.array([float(falls_to(run, "loss_g4", 0.01)) for run in runs]))
+    longer = ps.slope(
+        np.log(_lengths(runs)), np.array([float(falls_to(run, "loss_g4", 0.01)) for run in runs])
+    )
     g = g_star(alphas)
     times = falls_to(alphas, "loss_g4", 0.01)
     rest = times - 50 / g**2 - np.log(keys(alphas)) / g
@@ -92,7 +94,11 @@ def learning_the_four_gram_takes_logarithmic_time(alphas, sigmas, *runs):
         expect=Outcome.FAILS,
         because="1/M(p) is inverted in the proof: g' is proportional to 1 - exp(-p)",
     ),
-    theory(evidence.four_gram_sigmas, expect=Outcome.FAILS, because="the same; the time grows like ln(1/sigma) / g*"),
+    theory(
+        evidence.four_gram_sigmas,
+        expect=Outcome.FAILS,
+        because="the same; the time grows like ln(1/sigma) / g*",
+    ),
     id="C-8",
 )
 def half_of_the_four_gram_value_comes_at_once(run):
@@ -110,10 +116,18 @@ def the_four_gram_value_comes_after_a_logarithm(sigmas, run):
     sigma = 0.001 and long sequences."""
     small = sigmas.sel(sigma=1e-3)
     found = [reaches(ds, "g", share * 0.5) for ds in (run, small) for share in (0.5, 1.0)]
-    slopes = [ps.slope(np.log(1 / sigmas.sigma), reaches(sigmas, "g", share * 0.5)) for share in (0.5, 1.0)]
+    slopes = [
+        ps.slope(np.log(1 / sigmas.sigma), reaches(sigmas, "g", share * 0.5))
+        for share in (0.5, 1.0)
+    ]
     return (
         ps.within(0.5 * np.array(slopes), 0.95, 1.05, "g* d T / d ln(1/sigma)")
-        & ps.agree(np.array(list(map(float, found))), np.array([6.870, 9.866, 11.95, 14.91]), rtol=3e-4, what="T^g")
+        & ps.agree(
+            np.array(list(map(float, found))),
+            np.array([6.870, 9.866, 11.95, 14.91]),
+            rtol=3e-4,
+            what="T^g",
+        )
         & ran_to_the_end(run)
     )
 
@@ -156,7 +170,9 @@ def the_first_lyapunov_function_falls(runs):
     )
 
 
-@claim("(9)", published(evidence.four_gram_alphas), theory(evidence.four_gram_long_alphas), id="C-9")
+@claim(
+    "(9)", published(evidence.four_gram_alphas), theory(evidence.four_gram_long_alphas), id="C-9"
+)
 def slope_and_value_converge_like_the_inverse_root(runs):
     """exp(-p) and g - g* fall like t^(-1/2); sharply, 2 g*^2 t exp(-2 p) tends to 1."""
     g = g_star(runs)
@@ -166,7 +182,9 @@ def slope_and_value_converge_like_the_inverse_root(runs):
     return (
         ps.within(2 * g**2 * runs.time * u**2, 0.99, 1.01, "2 g*^2 t exp(-2p)", where=tail)
         & ps.within((runs.g - g) / (g * u), 0.95, 1.05, "(g - g*) / (g* exp(-p))", where=tail)
-        & ps.scales_like(np.exp(-late.p), late.time + 0 * late.p, -0.5, 0.005, "exp(-p)", along="time")
+        & ps.scales_like(
+            np.exp(-late.p), late.time + 0 * late.p, -0.5, 0.005, "exp(-p)", along="time"
+        )
         & ps.scales_like(late.g - g, late.time + 0 * late.g, -0.5, 0.02, "g - g*", along="time")
     )
 

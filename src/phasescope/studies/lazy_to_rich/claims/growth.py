@@ -51,9 +51,9 @@ def the_dot_product_grows_at_most_as_printed(runs):
 
 def _grows_at_most_as_printed(runs: xr.Dataset) -> ps.Verdict:
     bound = 4 * (1 - 4 * c_star(runs) ** 2) ** 1.5 / h_star(runs)
-    return ps.at_most(exponent(runs) / bound, 1.0, "exponent over the bound", where=growing(runs)) & ps.at_least(
-        exponent(runs).where(growing(runs)).max("time"), 0.5, "largest exponent"
-    )
+    return ps.at_most(
+        exponent(runs) / bound, 1.0, "exponent over the bound", where=growing(runs)
+    ) & ps.at_least(exponent(runs).where(growing(runs)).max("time"), 0.5, "largest exponent")
 
 
 @claim(
@@ -69,24 +69,30 @@ def the_dot_product_grows_at_most_exponentially(*sweeps):
 
 def _grows_at_most_exponentially(runs: xr.Dataset) -> ps.Verdict:
     scaled = exponent(runs) * (1 - 4 * c_star(runs) ** 2) ** 1.5
-    return ps.at_most(scaled, 4.0, "(1 - 4 c*^2)^(3/2) exponent", where=growing(runs)) & ps.at_least(
-        exponent(runs).where(growing(runs)).max("time"), 0.5, "largest exponent"
-    )
+    return ps.at_most(
+        scaled, 4.0, "(1 - 4 c*^2)^(3/2) exponent", where=growing(runs)
+    ) & ps.at_least(exponent(runs).where(growing(runs)).max("time"), 0.5, "largest exponent")
 
 
 @claim(
     "(17)",
     published(
-        evidence.paper, expect=Outcome.FAILS, because="h starts near zero, and w does not grow before h has: t < 1.3 N"
+        evidence.paper,
+        expect=Outcome.FAILS,
+        because="h starts near zero, and w does not grow before h has: t < 1.3 N",
     ),
     beyond(
-        evidence.true, expect=Outcome.FAILS, because="two weights move at half the rate of one: violated all the way"
+        evidence.true,
+        expect=Outcome.FAILS,
+        because="two weights move at half the rate of one: violated all the way",
     ),
     id="C-17",
 )
 def the_dot_product_grows_at_least_exponentially(run):
     """w >= sigma exp(c* h*^2 t / N) up to the time at which w is half its target."""
-    return ps.at_least(exponent(run), 1.0, "ln(w / sigma) N / (c* h*^2 t)", where=growing(run)) & ran_to_the_end(run)
+    return ps.at_least(
+        exponent(run), 1.0, "ln(w / sigma) N / (c* h*^2 t)", where=growing(run)
+    ) & ran_to_the_end(run)
 
 
 @claim(
@@ -129,7 +135,9 @@ def _falls_exponentially(runs: xr.Dataset) -> ps.Verdict:
     return (
         ps.at_least(speed, 0.25, "-N dG/dt / (c* h*^2 G)", where=later)
         & falls(runs.lyap_vh, "G(v, h)", where=later)
-        & ps.within(peak, 0.0, runs.time[-1], "T_2^h")  # a lane without it would be left out unnoticed
+        & ps.within(
+            peak, 0.0, runs.time[-1], "T_2^h"
+        )  # a lane without it would be left out unnoticed
     )
 
 

@@ -43,7 +43,9 @@ def _overshoots_once(runs: xr.Dataset) -> ps.Verdict:
     later = going & (runs.time > reaches(runs, "h", target))
     return (
         ps.positive(runs.h / target - 1, "h / h* - 1 after T_1^h", where=later)
-        & ps.positive(rising / target, "how h rises before its maximum and falls after", where=going)
+        & ps.positive(
+            rising / target, "how h rises before its maximum and falls after", where=going
+        )
         & ps.positive(runs.growth_rate, "growth rate of w", where=going)
         & ps.positive(1 - runs.w_kq / number(runs, "w_star"), "1 - w / w*", where=going)
         & ps.within(peak, 0.0, runs.time[-1], "T_2^h")
@@ -54,15 +56,25 @@ def _overshoots_once(runs: xr.Dataset) -> ps.Verdict:
 def the_value_turns_beyond_the_tipping_weight(*sweeps):
     """When h is largest, w exceeds w°, which is at least w*/2; w°/w* is 0.577 for small w* and 0.6105 at 0.49, where h turns
     at w = 0.661 w*."""
-    turning = [value_at(runs.w_kq, turning_time(runs), points(runs)) / runs.w_star for runs in sweeps]
+    turning = [
+        value_at(runs.w_kq, turning_time(runs), points(runs)) / runs.w_star for runs in sweeps
+    ]
     found = xr.concat(turning, "w_star")
     assert isinstance(found, xr.DataArray)
     tipping = tipping_weight(found.w_star) / found.w_star
     return (
         ps.positive(found / tipping - 1, "w(T_2^h) / w° - 1")
         & ps.at_least(tipping, 0.5, "w° / w*")
-        & ps.agree(found.sel(w_star=[0.1, 0.49, 0.65]).values, np.array([0.5793, 0.6606, 0.8381]), atol=5e-4)
-        & ps.agree(tipping.sel(w_star=[0.1, 0.49, 0.65]).values, np.array([0.5774, 0.6105, 0.7231]), atol=1e-4)
+        & ps.agree(
+            found.sel(w_star=[0.1, 0.49, 0.65]).values,
+            np.array([0.5793, 0.6606, 0.8381]),
+            atol=5e-4,
+        )
+        & ps.agree(
+            tipping.sel(w_star=[0.1, 0.49, 0.65]).values,
+            np.array([0.5774, 0.6105, 0.7231]),
+            atol=1e-4,
+        )
     )
 
 
@@ -79,17 +91,24 @@ def the_value_turns_beyond_the_tipping_weight(*sweeps):
 def the_value_reaches_its_target_within_twice_n(*sweeps):
     """T_1^h, when h first reaches h*, is at most 2 N (1 - w*^4 / 2)."""
     return ps.all_of(
-        ps.at_most(reaches(runs, "h", h_star(runs)) / keys(runs), 2 * (1 - 0.5 * c_star(runs) ** 2), "T_1^h / N")
+        ps.at_most(
+            reaches(runs, "h", h_star(runs)) / keys(runs),
+            2 * (1 - 0.5 * c_star(runs) ** 2),
+            "T_1^h / N",
+        )
         for runs in sweeps
     )
 
 
-@claim("(13), the line before", published(evidence.paper_mild, evidence.paper_strong), id="C-13-law")
+@claim(
+    "(13), the line before", published(evidence.paper_mild, evidence.paper_strong), id="C-13-law"
+)
 def the_value_reaches_its_target_after_a_logarithm(*sweeps):
     """T_1^h = N ln(1 / (1 - sqrt(1 - w*^4))) within 1 %: N ln(2 / w*^4) for small w*."""
     return ps.all_of(
         ps.within(
-            reaches(runs, "h", h_star(runs)) / (-keys(runs) * np.log(1 - np.sqrt(1 - c_star(runs) ** 2))),
+            reaches(runs, "h", h_star(runs))
+            / (-keys(runs) * np.log(1 - np.sqrt(1 - c_star(runs) ** 2))),
             0.99,
             1.01,
             "T_1^h over the law",
@@ -112,9 +131,9 @@ def the_value_reaches_its_target_after_a_logarithm(*sweeps):
 def the_time_of_the_value_does_not_depend_on_the_start(runs):
     """T_1^h is Theta(L): it does not grow as sigma falls."""
     times = reaches(runs, "h", h_star(runs)) / keys(runs)
-    return ps.within(ps.slope(np.log(1 / runs.sigma), times), -0.05, 0.05, "d (T_1^h / N) / d ln(1/sigma)") & ps.within(
-        times, 1.0, 20.0, "T_1^h / N"
-    )
+    return ps.within(
+        ps.slope(np.log(1 / runs.sigma), times), -0.05, 0.05, "d (T_1^h / N) / d ln(1/sigma)"
+    ) & ps.within(times, 1.0, 20.0, "T_1^h / N")
 
 
 @claim(
@@ -136,7 +155,9 @@ def the_value_overshoots_by_little(runs):
 def _overshoots_by_little(runs: xr.Dataset) -> ps.Verdict:
     top = runs.h.max("time") / h_star(runs)
     relative = (top - 1) / number(runs, "w_star")
-    return ps.at_most(relative, 0.04375, "largest (h / h* - 1) / w*") & ps.at_least(top, 1.0, "largest h / h*")
+    return ps.at_most(relative, 0.04375, "largest (h / h* - 1) / w*") & ps.at_least(
+        top, 1.0, "largest h / h*"
+    )
 
 
 @claim(

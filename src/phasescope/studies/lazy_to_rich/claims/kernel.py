@@ -10,7 +10,11 @@ from phasescope import Outcome, beyond, claim, published, theory
 from . import tables
 
 
-@claim("(10), of the simplified model", published(ps.tables(tables.simplified_model, length=40)), id="C-10")
+@claim(
+    "(10), of the simplified model",
+    published(ps.tables(tables.simplified_model, length=40)),
+    id="C-10",
+)
 def the_closed_form_is_that_of_the_simplified_model(table):
     """(10) is exact when the softmax is replaced by exp / (L - 2): N F(0.15, 0.2401) = 1.0860."""
     gap = np.abs(table.sampled - table.printed) / table.deviation
@@ -49,7 +53,9 @@ def the_closed_form_is_that_of_the_softmax(table):
 
 
 @claim(
-    "(10) against the softmax, the numbers", published(ps.tables(tables.against_softmax, sizes=(38,))), id="C-10-gap"
+    "(10) against the softmax, the numbers",
+    published(ps.tables(tables.against_softmax, sizes=(38,))),
+    id="C-10-gap",
 )
 def the_closed_form_overestimates(table):
     """At Figure 1's setting (10) exceeds the softmax model: S(c*) 1.14004 against 1.05971 (+7.6 %), the plateau's loss by
@@ -58,8 +64,15 @@ def the_closed_form_overestimates(table):
     return (
         ps.agree(there.S, 1.05971, atol=5e-6, what="N S(c*)")
         & ps.agree(there.printed_S, 1.14004, atol=5e-6, what="N S(c*) by (10)")
-        & ps.agree(there.printed_level / there.level, 1.32, atol=5e-3, what="plateau by (10) over the softmax's")
-        & ps.within(there.printed_slope / there.slope, 1.12, 1.14, "X'(0) by (10) over the softmax's")
+        & ps.agree(
+            there.printed_level / there.level,
+            1.32,
+            atol=5e-3,
+            what="plateau by (10) over the softmax's",
+        )
+        & ps.within(
+            there.printed_slope / there.slope, 1.12, 1.14, "X'(0) by (10) over the softmax's"
+        )
     )
 
 
@@ -70,8 +83,15 @@ def the_softmax_tends_to_its_mean_field(table):
     return (
         ps.scales_like(1 - table.S / table.limit_S, N, -1.0, 0.03, "1 - S / mf")
         & ps.scales_like(1 - table.slope / table.limit_slope, N, -1.0, 0.03, "1 - X' / mf")
-        & ps.agree((N * (1 - table.S / table.limit_S)).isel(N=-1), 0.131, atol=1e-3, what="N (1 - S / mf)")
-        & ps.agree((N * (1 - table.slope / table.limit_slope)).isel(N=-1), 1.37, atol=1e-2, what="N (1 - X' / mf)")
+        & ps.agree(
+            (N * (1 - table.S / table.limit_S)).isel(N=-1), 0.131, atol=1e-3, what="N (1 - S / mf)"
+        )
+        & ps.agree(
+            (N * (1 - table.slope / table.limit_slope)).isel(N=-1),
+            1.37,
+            atol=1e-2,
+            what="N (1 - X' / mf)",
+        )
         & ps.at_most(np.abs(table.X - 1) * N**2, 0.06, "N^2 |N X(0) - 1|")
     )
 

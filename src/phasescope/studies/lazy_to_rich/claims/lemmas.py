@@ -10,7 +10,11 @@ from phasescope import Outcome, claim, theory
 from . import tables
 
 
-@claim("Lemma 7", theory(ps.tables(tables.hermite, strengths=(-0.9, -0.5, 0.0, 0.2401, 0.4802, 0.9))), id="C-lem7")
+@claim(
+    "Lemma 7",
+    theory(ps.tables(tables.hermite, strengths=(-0.9, -0.5, 0.0, 0.2401, 0.4802, 0.9))),
+    id="C-lem7",
+)
 def the_gaussian_exponential_moment(table):
     """E exp(a X Y) Z^2 = (1 - a^2)^(-1/2) for -1 < a < 1."""
     return ps.agree(table.integral, table.formula, rtol=1e-13, what="the moment") & ps.within(

@@ -20,7 +20,9 @@ from . import evidence
 
 @claim(
     "the end of the emergence in five descriptions",
-    published(evidence.paper, evidence.true_tied, evidence.paper_untied, evidence.limit, evidence.true),
+    published(
+        evidence.paper, evidence.true_tied, evidence.paper_untied, evidence.limit, evidence.true
+    ),
     id="R-factor",
 )
 def the_printed_equations_are_too_fast(paper, true_tied, paper_untied, limit, true):
@@ -45,13 +47,21 @@ def emergence_follows_the_logistic_law(*runs):
     law = [logistic_time(run, q) for run in runs for q in (0.99, 0.01)]
     return (
         ps.agree(np.array(found), np.array(law), rtol=0.05, what="T_II, T_III at w* = 0.2, 0.49")
-        & ps.agree(np.array(found), np.array([7551.0, 22280.0, 1328.0, 3650.0]), rtol=2e-4, what="T_II, T_III")
+        & ps.agree(
+            np.array(found),
+            np.array([7551.0, 22280.0, 1328.0, 3650.0]),
+            rtol=2e-4,
+            what="T_II, T_III",
+        )
         & ps.all_of(map(ran_to_the_end, runs))
     )
 
 
 @claim(
-    "emergence, by a witness that knows no theory", published(evidence.figure_1), beyond(evidence.true), id="R-witness"
+    "emergence, by a witness that knows no theory",
+    published(evidence.figure_1),
+    beyond(evidence.true),
+    id="R-witness",
 )
 def change_points_find_the_emergence(run):
     """Straight lines fitted to the induction head's loss from T_o on break exactly twice, once between T_II and T_50 and
@@ -64,9 +74,18 @@ def change_points_find_the_emergence(run):
     first, second = found.times
     said = f"penalties from {found.low:.3g} to {found.high:.3g} give the same two breaks; "
     order = ps.ordered(
-        times.T_II, first, times.T_50, second, times.T_III, what=said + "T_II, break, T_50, break, T_III"
+        times.T_II,
+        first,
+        times.T_50,
+        second,
+        times.T_III,
+        what=said + "T_II, break, T_50, break, T_III",
     )
-    return order & ps.at_least(found.high / found.low, 30.0, "range of penalties") & ran_to_the_end(run)
+    return (
+        order
+        & ps.at_least(found.high / found.low, 30.0, "range of penalties")
+        & ran_to_the_end(run)
+    )
 
 
 @claim("joint training", beyond(evidence.joint), id="R-joint")
@@ -78,9 +97,19 @@ def joint_training_sharpens_the_first_layer(run):
         return np.array([float(value_at(run[name], time)) for time in times])
 
     return (
-        ps.agree(at("first_slope", 1e3, 1e4), np.array([3.32, 4.59]), atol=6e-3, what="slope of the first layer")
+        ps.agree(
+            at("first_slope", 1e3, 1e4),
+            np.array([3.32, 4.59]),
+            atol=6e-3,
+            what="slope of the first layer",
+        )
         & ps.agree(at("w_kq", 1e3, 2e3, 3e3), np.array([0.0321, 0.144, 0.424]), rtol=3e-3, what="w")
-        & ps.agree(at("p", 1e3, 1e4), at("first_slope", 1e3, 1e4), rtol=0.1, what="p against the first layer's")
+        & ps.agree(
+            at("p", 1e3, 1e4),
+            at("first_slope", 1e3, 1e4),
+            rtol=0.1,
+            what="p against the first layer's",
+        )
         & ran_to_the_end(run)
     )
 

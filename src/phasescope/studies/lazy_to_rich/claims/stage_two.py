@@ -47,7 +47,9 @@ def descent_shrinks_the_imbalance_by_its_square(run):
     law = np.cumsum(np.log1p(-np.minimum((eta * slope) ** 2, 0.5)))
     return (
         ps.agree(slope, other, rtol=1e-6, atol=1e-12, what="G from w_K and from w_Q")
-        & ps.agree(kept[10:], law[10:], rtol=1e-3, atol=1e-12, what="ln of the imbalance over its start")
+        & ps.agree(
+            kept[10:], law[10:], rtol=1e-3, atol=1e-12, what="ln of the imbalance over its start"
+        )
         & ps.at_most(law[-1], -1e-8, "ln of the imbalance at the end")
         & ran_to_the_end(run)
     )
@@ -73,15 +75,24 @@ def the_fixed_point_is_unique(table):
     )
 
 
-@claim("the plateau is a saddle", theory(ps.tables(tables.fixed_points, side="all")), id="C-fix-saddle")
+@claim(
+    "the plateau is a saddle", theory(ps.tables(tables.fixed_points, side="all")), id="C-fix-saddle"
+)
 def the_plateau_is_a_saddle(table):
     """Over all w there are three fixed points: two minima at ±w*, and between them a saddle at w = 0, left at the rate
     0.001524: the plateau of Figure 1."""
     order = table.sortby("w")
     return (
-        ps.agree(order.w.values, np.array([-1.0, 0.0, 1.0]) * np.sqrt(default.c_star), atol=1e-9, what="w")
+        ps.agree(
+            order.w.values,
+            np.array([-1.0, 0.0, 1.0]) * np.sqrt(default.c_star),
+            atol=1e-9,
+            what="w",
+        )
         & ps.negative(order.growth.isel(zero=[0, 2]), "largest eigenvalue at the minima")
-        & ps.agree(order.growth.isel(zero=1), 0.001524, atol=1e-6, what="largest eigenvalue at w = 0")
+        & ps.agree(
+            order.growth.isel(zero=1), 0.001524, atol=1e-6, what="largest eigenvalue at w = 0"
+        )
     )
 
 
@@ -95,7 +106,12 @@ def the_plateau_is_a_saddle(table):
 def the_losses_start_as_stated(*runs):
     """At the start the 4-gram loss is about g*^2 / 2 and the induction head's about h*^2 / (2 L), within a factor 1.3."""
     return ps.all_of(
-        ps.within(run.loss_g4.isel(time=0) / (0.5 * g_star(run) ** 2), 1 / 1.3, 1.3, "4-gram loss over g*^2 / 2")
+        ps.within(
+            run.loss_g4.isel(time=0) / (0.5 * g_star(run) ** 2),
+            1 / 1.3,
+            1.3,
+            "4-gram loss over g*^2 / 2",
+        )
         & ps.within(
             run.loss_ih.isel(time=0) * 2 * spec_of(run).length / h_star(run) ** 2,
             1 / 1.3,

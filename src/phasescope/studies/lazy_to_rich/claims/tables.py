@@ -67,7 +67,9 @@ def simplified_model(length: int) -> xr.Dataset:
     for _ in range(20):
         x = generator.standard_normal((KERNEL_SEQUENCES // 20, N + 2))
         scores = x[:, -1:] * x[:, :N]
-        heads = [(np.exp(strength * scores) * x[:, 1 : N + 1]).sum(1) / N for strength in (c, C_STAR)]
+        heads = [
+            (np.exp(strength * scores) * x[:, 1 : N + 1]).sum(1) / N for strength in (c, C_STAR)
+        ]
         product = N * heads[0] * heads[1]
         total += product.sum()
         squares += (product**2).sum()

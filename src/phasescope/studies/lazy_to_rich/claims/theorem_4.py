@@ -40,7 +40,11 @@ def left_at_T_I(runs: xr.Dataset) -> xr.DataArray:
         because="h is learned in a time N = 38, and T_I is 205: 94 % of the induction head's loss is gone by then",
     ),
     theory(evidence.long_lengths[-1]),
-    beyond(evidence.paper, expect=Outcome.FAILS, because="the same in the printed equations: 7.2 % is left"),
+    beyond(
+        evidence.paper,
+        expect=Outcome.FAILS,
+        because="the same in the printed equations: 7.2 % is left",
+    ),
     id="C-T4a",
 )
 def the_four_gram_is_learned_before_anything_else(run):
@@ -61,12 +65,19 @@ def phase_one_needs_tens_of_thousands_of_tokens(*runs):
     times = falls_to(runs[0], "loss_g4", 0.01)
     return (
         ps.decreasing(lost, "loss gone by T_I", along="N")
-        & ps.agree(at.values, np.array([8.4e4, 3.8e4, 1.7e4, 1.2e4]), rtol=0.03, what="N from which Phase I holds")
+        & ps.agree(
+            at.values,
+            np.array([8.4e4, 3.8e4, 1.7e4, 1.2e4]),
+            rtol=0.03,
+            what="N from which Phase I holds",
+        )
         & ps.within(at / times, 175.0, 195.0, "that N over T_I")
     )
 
 
-def _scaling(fraction: float, observation: Observation, alphas, sigmas, targets, lengths) -> ps.Verdict:
+def _scaling(
+    fraction: float, observation: Observation, alphas, sigmas, targets, lengths
+) -> ps.Verdict:
     r"""$T \sim L (1+\alpha)^2 \ln(1/\sigma) / w^{\star2}$, one field at a time; sigma / w* is kept where w* is varied."""
 
     def when(ds: xr.Dataset) -> xr.DataArray:
@@ -79,7 +90,9 @@ def _scaling(fraction: float, observation: Observation, alphas, sigmas, targets,
         ps.scales_like(times, sizes, 1.0, 0.03, "in L")
         & ps.scales_like(when(alphas), 1 + alphas.alpha, 2.0, 0.05, "in 1 + alpha")
         & ps.scales_like(growth, 1 / sigmas.sigma, 1.0, 0.03, "exp(gamma T) in 1/sigma")
-        & ps.scales_like(np.diagonal(when(targets)), targets.w_star.values, -2.0, 0.05, "in w*", span=2.9)
+        & ps.scales_like(
+            np.diagonal(when(targets)), targets.w_star.values, -2.0, 0.05, "in w*", span=2.9
+        )
     )
 
 
@@ -125,7 +138,9 @@ def the_dot_product_grows_at_the_plateau_rate(run):
     inside = (run.time >= robust_observation(run)) & (run.time <= emergence(run, 0.99))
     here = run.isel(time=np.flatnonzero(inside))
     fitted = ps.slope(here.time, np.log(np.abs(here.w_kq))) if here.sizes["time"] > 3 else np.nan
-    return ps.within(fitted / plateau_rate(run), 0.99, 1.01, "fitted rate over the plateau's") & ran_to_the_end(run)
+    return ps.within(
+        fitted / plateau_rate(run), 0.99, 1.01, "fitted rate over the plateau's"
+    ) & ran_to_the_end(run)
 
 
 @claim(
@@ -138,10 +153,14 @@ def the_four_gram_loss_falls_like_one_over_t(runs):
     """The 4-gram loss falls like 1/t; in fact like 1/(4 t), whatever alpha."""
     late = runs.sel(time=slice(1000, None))
     if not runs.time[-1] >= 4000:
-        return ps.undecided(f"the run ends at {float(runs.time[-1]):g}", "a run to 4000: a factor 4 in late time")
+        return ps.undecided(
+            f"the run ends at {float(runs.time[-1]):g}", "a run to 4000: a factor 4 in late time"
+        )
     return ps.scales_like(
         late.loss_g4, late.time + 0 * late.loss_g4, -1.0, 0.01, "4-gram loss", along="time"
-    ) & ps.within(4 * runs.time.isel(time=-1) * runs.loss_g4.isel(time=-1), 0.995, 1.005, "4 t L at the end")
+    ) & ps.within(
+        4 * runs.time.isel(time=-1) * runs.loss_g4.isel(time=-1), 0.995, 1.005, "4 t L at the end"
+    )
 
 
 @claim(
@@ -158,8 +177,17 @@ def the_induction_head_converges_exponentially(run):
     here = run.isel(time=np.flatnonzero((left < 1e-5) & (left > 1e-9)))
     fitted = -ps.slope(here.time, np.log(here.loss_ih)) if here.sizes["time"] > 3 else np.nan
     return (
-        ps.within(fitted / (2 * convergence_rate(run)), 0.98, 1.02, "fitted rate over twice the eigenvalue")
-        & ps.at_least(fitted * keys(run) / (c_star(run) * h_star(run) ** 2), 1.0, "rate in units of c* h*^2 / N")
+        ps.within(
+            fitted / (2 * convergence_rate(run)),
+            0.98,
+            1.02,
+            "fitted rate over twice the eigenvalue",
+        )
+        & ps.at_least(
+            fitted * keys(run) / (c_star(run) * h_star(run) ** 2),
+            1.0,
+            "rate in units of c* h*^2 / N",
+        )
         & ran_to_the_end(run)
     )
 

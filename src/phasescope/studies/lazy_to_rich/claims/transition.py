@@ -29,7 +29,10 @@ from . import evidence
 def the_four_gram_comes_first(run):
     """The 4-gram's loss is at 50, 10 and 7.5 % of its start before the induction head's is, in Figure 1's
     setting."""
-    pairs = [(falls_to(run, "loss_g4", part), falls_to(run, "loss_ih", part)) for part in (0.5, 0.1, 0.075)]
+    pairs = [
+        (falls_to(run, "loss_g4", part), falls_to(run, "loss_ih", part))
+        for part in (0.5, 0.1, 0.075)
+    ]
     orders = [ps.ordered(first, second, what="4-gram, induction head") for first, second in pairs]
     return ps.all_of(orders) & ran_to_the_end(run)
 
@@ -39,7 +42,9 @@ def both_losses_fall_at_once(run):
     """Partial losses reach 90, 50, 10 and 6 % at 5.9, 9.4, 24 and 38 (4-gram) and at 2.1, 14.4, 59 and 123 (induction
     head): the induction head starts first, since h alone removes 94 % of its loss."""
     parts = (0.9, 0.5, 0.1, 0.06)
-    lazy, rich = (np.array([float(falls_to(run, name, x)) for x in parts]) for name in ("loss_g4", "loss_ih"))
+    lazy, rich = (
+        np.array([float(falls_to(run, name, x)) for x in parts]) for name in ("loss_g4", "loss_ih")
+    )
     return (
         ps.agree(lazy, np.array([5.9, 9.4, 24.0, 38.0]), rtol=0.02, what="4-gram")
         & ps.agree(rich, np.array([2.1, 14.4, 59.0, 123.0]), rtol=0.02, what="induction head")
@@ -81,7 +86,9 @@ def _holds_half_of_the_loss(run: xr.Dataset) -> ps.Verdict:
 def emergence_is_faster_than_the_plateau(runs):
     """The emergence, from 99 % to 1 % of the plateau's loss, takes less time than the plateau before it."""
     times = phase_times(runs)
-    return ps.at_most(times.sharpness, 1.0, "(T_III - T_II) / T_II") & ps.at_least(times.T_II, 100.0, "T_II")
+    return ps.at_most(times.sharpness, 1.0, "(T_III - T_II) / T_II") & ps.at_least(
+        times.T_II, 100.0, "T_II"
+    )
 
 
 claims = (

@@ -18,7 +18,12 @@ def durations(fraction: float, alphas, sigmas, targets, *lengths) -> list[np.nda
     """When the loss is at a fraction of its plateau, over each of the four axes."""
     over_length = np.array([float(emergence(run, fraction)) for run in lengths])
     diagonal = np.diagonal(emergence(targets, fraction))
-    return [over_length, emergence(alphas, fraction).values, emergence(sigmas, fraction).values, diagonal]
+    return [
+        over_length,
+        emergence(alphas, fraction).values,
+        emergence(sigmas, fraction).values,
+        diagonal,
+    ]
 
 
 def abscissas(alphas, sigmas, targets, *lengths) -> list[np.ndarray]:
@@ -35,7 +40,9 @@ def law(name: str, x: np.ndarray, times: np.ndarray) -> str:
     return rf"${fit.value:.3f} \pm {fit.high - fit.value:.3f}$"
 
 
-@ps.figure("Theorem 4, durations (ours)", *evidence.PAPER, *evidence.TRUE, panels=(1, 4), size=(8.4, 2.7))
+@ps.figure(
+    "Theorem 4, durations (ours)", *evidence.PAPER, *evidence.TRUE, panels=(1, 4), size=(8.4, 2.7)
+)
 def scaling(p_a, p_s, p_w, p_1, p_2, p_3, p_4, t_a, t_s, t_w, t_1, t_2, t_3, t_4, axes):
     """End of the plateau (T_II, open) and of the emergence (T_III, filled) over the length, 1 + alpha, 1/sigma and w* (at
     sigma = 0.002 w*), for the printed equations and for the true model, with the fitted exponents of T_III and their 95 %
@@ -59,7 +66,11 @@ def scaling(p_a, p_s, p_w, p_1, p_2, p_3, p_4, t_a, t_s, t_w, t_1, t_2, t_3, t_4
 
 
 @ps.figure(
-    "sharpness of emergence (ours)", evidence.diagram_true, evidence.diagram_paper, panels=(1, 2), size=(7.4, 3.1)
+    "sharpness of emergence (ours)",
+    evidence.diagram_true,
+    evidence.diagram_paper,
+    panels=(1, 2),
+    size=(7.4, 3.1),
 )
 def phase_diagram(true, paper, axes):
     """Over the start sigma and the target w*, L = 40, alpha = 1. Left: sharpness (T_III - T_II) / T_II of the true model.
@@ -74,7 +85,12 @@ def phase_diagram(true, paper, axes):
     left, right = axes
     sharp = np.log2(times.sharpness.transpose("sigma", "w_star"))
     mesh = left.pcolormesh(
-        true.w_star, true.sigma, sharp, cmap="RdBu_r", norm=TwoSlopeNorm(0.0, -2.5, 5.0), shading="nearest"
+        true.w_star,
+        true.sigma,
+        sharp,
+        cmap="RdBu_r",
+        norm=TwoSlopeNorm(0.0, -2.5, 5.0),
+        shading="nearest",
     )
     left.contour(true.w_star, true.sigma, sharp, levels=[0.0], colors="k", linewidths=1.2)
     left.plot(true.w_star, 0.0017 * true.w_star, "k--", lw=1)
@@ -82,7 +98,9 @@ def phase_diagram(true, paper, axes):
     bar.ax.set_yticklabels(["1/4", "1/2", "1", "2", "4", "8", "16", "32"])
     ratio = (times.T_III / printed.T_III).transpose("sigma", "w_star")
     mesh = right.pcolormesh(true.w_star, true.sigma, ratio, cmap="viridis", shading="nearest")
-    lines = right.contour(true.w_star, true.sigma, ratio, levels=[2.1, 2.25, 2.5, 3.0], colors="w", linewidths=0.8)
+    lines = right.contour(
+        true.w_star, true.sigma, ratio, levels=[2.1, 2.25, 2.5, 3.0], colors="w", linewidths=0.8
+    )
     right.clabel(lines, fontsize=6.5, fmt="%g")
     right.figure.colorbar(mesh, ax=right, label=r"$T_{III}$ true / printed")
     for panel in axes:

@@ -33,10 +33,14 @@ def figure_4(gd_sampled, gd, adam_sampled, adam, axes):
     time. Right: Adam learns the induction head to 1e-6 by update 2000, when the 4-gram is still at 13 % of its start: the
     order is reversed, and there is one plateau at most."""
     names = ("gradient descent", "Adam")
-    for panel, name, runs in zip(axes, names, ((gd_sampled, gd), (adam_sampled, adam)), strict=True):
+    for panel, name, runs in zip(
+        axes, names, ((gd_sampled, gd), (adam_sampled, adam)), strict=True
+    ):
         sampled, exact = (run.assign_coords(time=run.time / spec_of(run).eta) for run in runs)
         panels.over(sampled, exact, "loss_g4", panel, BLUE, r"4-gram, $\mathcal{L}_{G4}$")
-        panels.over(sampled, exact, "loss_ih", panel, VERMILION, r"induction head, $\mathcal{L}_{IH}$")
+        panels.over(
+            sampled, exact, "loss_ih", panel, VERMILION, r"induction head, $\mathcal{L}_{IH}$"
+        )
         panel.set(xlabel="update", xscale="log", yscale="log", xlim=(10, exact.time[-1]))
         panel.set_title(f"{name}, $D = {spec_of(exact).dim}$")
     axes[0].set(ylabel="partial loss", ylim=(1e-5, 0.4))

@@ -49,15 +49,29 @@ def paper_against_truth(paper, true_tied, paper_untied, limit, true, run, axes):
     losses, weights = axes
     for panel, name in ((losses, "loss_ih"), (weights, "w_kq")):
         panel.plot(run.time, run[name], color="0.5", label="trained on samples", **panels.DATA)
-    for (label, color, style), flow in zip(DESCRIPTIONS, (paper, true_tied, paper_untied, limit, true), strict=True):
+    for (label, color, style), flow in zip(
+        DESCRIPTIONS, (paper, true_tied, paper_untied, limit, true), strict=True
+    ):
         end = float(phase_times(flow).T_III)
         losses.plot(flow.time, flow.loss_ih, color=color, ls=style, lw=1.2)
         losses.plot(end, np.interp(end, flow.time, flow.loss_ih), "o", ms=4, color=color)
-        weights.plot(flow.time, flow.w_kq, color=color, ls=style, lw=1.2, label=f"{label}: {end:.0f}")
-    losses.set(ylabel=r"$\mathcal{L}_{IH}$", yscale="log", ylim=(3e-7, 6e-4), xlim=(0, 4500), xlabel="time $t$")
+        weights.plot(
+            flow.time, flow.w_kq, color=color, ls=style, lw=1.2, label=f"{label}: {end:.0f}"
+        )
+    losses.set(
+        ylabel=r"$\mathcal{L}_{IH}$",
+        yscale="log",
+        ylim=(3e-7, 6e-4),
+        xlim=(0, 4500),
+        xlabel="time $t$",
+    )
     weights.axhline(spec_of(true).w_star, color="0.5", lw=0.8, ls=":")
-    weights.set(ylabel="$w_{KQ}$", yscale="log", ylim=(8e-3, 0.7), xlim=(0, 4500), xlabel="time $t$")
-    panels.legend(weights, loc="lower right", title="description, and its $T_{III}$", title_fontsize=7)
+    weights.set(
+        ylabel="$w_{KQ}$", yscale="log", ylim=(8e-3, 0.7), xlim=(0, 4500), xlabel="time $t$"
+    )
+    panels.legend(
+        weights, loc="lower right", title="description, and its $T_{III}$", title_fontsize=7
+    )
 
 
 figures = (figure_1, paper_against_truth)

@@ -63,7 +63,12 @@ def four_phases(run, flow, axes) -> None:
     for name, color, label in PARAMETERS:
         over(run, flow, name, weights, color, label)
     for panel in axes:
-        panel.set(xlabel=r"time $t = \eta \times$ steps", xscale="log", yscale="log", xlim=(1, run.time[-1]))
+        panel.set(
+            xlabel=r"time $t = \eta \times$ steps",
+            xscale="log",
+            yscale="log",
+            xlim=(1, run.time[-1]),
+        )
     phases(flow, axes)
     total.set(ylabel="total loss", ylim=(3e-5, 0.3))
     partial.set(ylabel="partial loss", ylim=(1e-8, 0.3))

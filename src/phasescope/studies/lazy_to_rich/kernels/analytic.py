@@ -45,7 +45,9 @@ class Kernels(NamedTuple):
     top: Scalar
 
 
-def mean_field(c: ArrayLike, c_star: ArrayLike, keys: ArrayLike, u_tilde: ArrayLike = 0.0) -> Kernels:
+def mean_field(
+    c: ArrayLike, c_star: ArrayLike, keys: ArrayLike, u_tilde: ArrayLike = 0.0
+) -> Kernels:
     """The softmax with infinitely many keys behind a first layer of slope $-\\ln \\tilde u$; needs $2c^2 < 1$."""
     c = jnp.asarray(c)
     c_star = jnp.asarray(c_star)
@@ -143,7 +145,9 @@ def _chance(keys: int, *signs: int) -> Float[np.ndarray, "agreeing"]:
 
 def _falling(n: np.ndarray, count: int) -> np.ndarray:
     """$n (n-1) \\cdots$, `count` factors, as floats."""
-    return np.asarray(np.prod([np.maximum(n - i, 0.0) for i in range(count)], axis=0) + np.zeros(np.shape(n)))
+    return np.asarray(
+        np.prod([np.maximum(n - i, 0.0) for i in range(count)], axis=0) + np.zeros(np.shape(n))
+    )
 
 
 def loss(values: Kernels, h: ArrayLike, h_star: ArrayLike) -> Scalar:

@@ -58,7 +58,9 @@ def kernel(c: float, c_prime: float, keys: int, dim: int = 1, grid: Grid | None 
     """$F(c, c')$ for Gaussian tokens under the softmax."""
     low, high = sorted((float(c), float(c_prime)))
     if not 0 <= low <= high <= LARGEST:
-        raise ps.SpecError(f"the softmax kernel is known for 0 <= c <= {LARGEST:g}, got c={c:g} and c'={c_prime:g}.")
+        raise ps.SpecError(
+            f"the softmax kernel is known for 0 <= c <= {LARGEST:g}, got c={c:g} and c'={c_prime:g}."
+        )
     if keys < 2:
         raise ps.SpecError(f"the softmax kernel needs at least 2 keys, got {keys}.")
     grid = grid or Grid()
@@ -152,7 +154,9 @@ def _laplace(b: float, keys: int, grid: Grid) -> tuple[Nodes, float]:
     low = -math.log(keys) - 18
     high = -math.log(keys) + 5.5 + 0.6 * b**2
     if b >= 1.5:
-        smallest = -float(ndtri(10 ** (-16 / keys)))  # the largest token of `keys` is above -smallest but for 1e-16
+        smallest = -float(
+            ndtri(10 ** (-16 / keys))
+        )  # the largest token of `keys` is above -smallest but for 1e-16
         low = low - 3 * b
         high = max(math.log(42) + b * smallest + _log_mean(b, keys), -math.log(keys) + 5.5)
     return np.arange(math.floor(low / step), math.ceil(high / step) + 1) * step, step

@@ -89,7 +89,9 @@ def tabulate(w_star: float, keys: int, tokens: str) -> Table:
     error = abs(both[-2:]).max() / abs(values).min()
     if tokens == "gaussian":
         finer = quadrature.Grid(1.3, 1.3, 1.3, 1.3)
-        check = [quadrature.kernel(c, c_star, keys, grid=finer) / F(c, c_star) - 1 for c in (0.0, end)]
+        check = [
+            quadrature.kernel(c, c_star, keys, grid=finer) / F(c, c_star) - 1 for c in (0.0, end)
+        ]
         error = max(error, *np.abs(check))
     if not error < ACCURACY:
         raise ps.SpecError(
@@ -99,16 +101,27 @@ def tabulate(w_star: float, keys: int, tokens: str) -> Table:
 
 
 def curves(
-    kernel: str, c: tuple[float, ...], w_star: float = 0.49, length: int = 40, tokens: str = "gaussian"
+    kernel: str,
+    c: tuple[float, ...],
+    w_star: float = 0.49,
+    length: int = 40,
+    tokens: str = "gaussian",
 ) -> xr.Dataset:
     """`kernel_S`, `kernel_X` and their derivatives over `c`; kernel is exact, mean_field or exponential."""
     bound = {"mean_field": 2, "exponential": 4}.get(kernel, 0) if tokens == "gaussian" else 0
     if not bound * w_star**4 < 1:
-        raise ps.SpecError(f'the kernel "{kernel}" needs {bound} w_star^4 below 1, got w_star={w_star:g}: use "exact".')
+        raise ps.SpecError(
+            f'the kernel "{kernel}" needs {bound} w_star^4 below 1, got w_star={w_star:g}: use "exact".'
+        )
     grid = np.asarray(c, float)
     with jax.enable_x64(True):
         found = _kernels_on(grid, kernel, w_star, length - 2, tokens)
-        columns = {"kernel_S": found.S, "kernel_X": found.X, "slope_S": found.dS, "slope_X": found.dX}
+        columns = {
+            "kernel_S": found.S,
+            "kernel_X": found.X,
+            "slope_S": found.dS,
+            "slope_X": found.dX,
+        }
         data = {name: ("c", np.asarray(value)) for name, value in columns.items()}
         return xr.Dataset(data | {"top": float(np.max(found.top))}, coords={"c": grid})
 
@@ -123,7 +136,9 @@ def _kernels_on(grid: np.ndarray, kernel: str, w_star: float, keys: int, tokens:
         ("exponential", "gaussian"): analytic.exponential,
     }
     if (kernel, tokens) not in forms:
-        raise ps.SpecError(f'there is no kernel "{kernel}" for {tokens} tokens: exact, mean_field or exponential.')
+        raise ps.SpecError(
+            f'there is no kernel "{kernel}" for {tokens} tokens: exact, mean_field or exponential.'
+        )
     return forms[kernel, tokens](grid, w_star**2, keys)
 
 

@@ -81,12 +81,16 @@ def outputs(weights: Weights, x: Float[Array, "position"], spec: Spec) -> Float[
     return jnp.stack([weights.g * head_1 @ y, weights.h * head_2 @ values])
 
 
-def losses(weights: Weights, batch: Float[Array, "sequence position"], spec: Spec) -> Float[Array, "2"]:
+def losses(
+    weights: Weights, batch: Float[Array, "sequence position"], spec: Spec
+) -> Float[Array, "2"]:
     r"""$(\mathcal L_{G4}, \mathcal L_{IH})$ over a batch."""
     error = jax.vmap(lambda x: outputs(weights, x, spec) - target(x, spec))(batch)
     return 0.5 * jnp.mean(error**2, axis=0)
 
 
-def loss(weights: Weights, batch: Float[Array, "sequence position"], spec: Spec) -> Float[Array, ""]:
+def loss(
+    weights: Weights, batch: Float[Array, "sequence position"], spec: Spec
+) -> Float[Array, ""]:
     r"""$\mathcal L = \mathcal L_{G4} + \mathcal L_{IH}$ over a batch."""
     return losses(weights, batch, spec).sum()

@@ -24,7 +24,9 @@ from jaxtyping import Array, Float
 from scipy.special import bernoulli
 
 Scalar = Float[Array, "..."]
-SERIES = [B / math.factorial(n) for n, B in enumerate(bernoulli(22)) if n and n % 2 == 0]  # 1e-17 at x = 1
+SERIES = [
+    B / math.factorial(n) for n, B in enumerate(bernoulli(22)) if n and n % 2 == 0
+]  # 1e-17 at x = 1
 
 
 @jax.custom_jvp
@@ -49,7 +51,9 @@ def moment(p: ArrayLike, keys: ArrayLike) -> Scalar:
     small = keys * p < 1
     safe = jnp.where(small, 1.0, p)
     far = _distance(-jnp.expm1(-safe), -jnp.expm1(-keys * safe), keys)
-    return partition(p, keys) * jnp.where(small, _near_distance(jnp.where(small, p, 0.0), keys), far)
+    return partition(p, keys) * jnp.where(
+        small, _near_distance(jnp.where(small, p, 0.0), keys), far
+    )
 
 
 def _distance(q: Scalar, Q: Scalar, keys: Scalar) -> Scalar:
@@ -104,7 +108,9 @@ def loss(p: ArrayLike, g: ArrayLike, g_star: ArrayLike, keys: ArrayLike) -> Scal
     return 0.5 * (g_star - g / M) ** 2 + 0.5 * (g / M) ** 2 * others
 
 
-def blurred_loss(p_tilde: ArrayLike, p: ArrayLike, g: ArrayLike, g_star: ArrayLike, length: int) -> Scalar:
+def blurred_loss(
+    p_tilde: ArrayLike, p: ArrayLike, g: ArrayLike, g_star: ArrayLike, length: int
+) -> Scalar:
     r"""$\mathcal L_{G4}$ for any slope of the first layer, from the coefficients."""
     g = jnp.asarray(g)
     g_star = jnp.asarray(g_star)
@@ -112,7 +118,9 @@ def blurred_loss(p_tilde: ArrayLike, p: ArrayLike, g: ArrayLike, g_star: ArrayLi
     return 0.5 * (g_star - g * beta[-1]) ** 2 + 0.5 * g**2 * jnp.sum(beta[:-1] ** 2)
 
 
-def velocity(p: ArrayLike, g: ArrayLike, g_star: ArrayLike, keys: ArrayLike) -> tuple[Scalar, Scalar]:
+def velocity(
+    p: ArrayLike, g: ArrayLike, g_star: ArrayLike, keys: ArrayLike
+) -> tuple[Scalar, Scalar]:
     r"""$(\dot p, \dot g)$ behind a sharp first layer.
 
     With $q = 1 - e^{-p}$ and $Q = 1 - e^{-Np}$, everything at $2p$ follows without another exponential: $M = Q/q$,

@@ -42,7 +42,9 @@ def start(key: Array, spec: Spec) -> MatrixWeights:
     matrices = jr.normal(key, (2, spec.dim, spec.dim))
     matrices = spec.sigma * matrices / jnp.linalg.norm(matrices, axis=(1, 2), keepdims=True)
     sigma = jnp.asarray(spec.sigma)
-    return MatrixWeights(p=jnp.asarray(spec.p_first), g=sigma, h=sigma, W_K=matrices[0], W_Q=matrices[1])
+    return MatrixWeights(
+        p=jnp.asarray(spec.p_first), g=sigma, h=sigma, W_K=matrices[0], W_Q=matrices[1]
+    )
 
 
 def target_score(spec: Spec):
@@ -87,7 +89,9 @@ def draw(key: Array, sequences: int, spec: Spec) -> Float[Array, "position dim s
     return data.draw(key, spec.tokens, spec.length, spec.dim, sequences).astype(float)
 
 
-def sampled_losses(w: MatrixWeights, batch: Float[Array, "position dim sequence"], spec: Spec) -> Float[Array, "2"]:
+def sampled_losses(
+    w: MatrixWeights, batch: Float[Array, "position dim sequence"], spec: Spec
+) -> Float[Array, "2"]:
     """Both losses over a batch, by definition."""
     N = spec.keys
     A = w.W_Q.T @ w.W_K

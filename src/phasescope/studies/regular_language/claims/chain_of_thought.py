@@ -57,7 +57,9 @@ def zero_is_a_strict_saddle(table):
 )
 def chain_of_thought_alone_cannot_be_trained(runs):
     """Without even pairs as a regulariser the loss stays at its start, within 10%."""
-    return ps.at_least(runs.loss.sel(time=5000) / runs.loss.sel(time=0), 0.9, "loss / loss at the start")
+    return ps.at_least(
+        runs.loss.sel(time=5000) / runs.loss.sel(time=0), 0.9, "loss / loss at the start"
+    )
 
 
 @ps.claim(
@@ -82,7 +84,9 @@ def even_pairs_prepare_the_chain_of_thought(run):
 def teacher_forced_model_thinks_freely(run):
     """Run freely on inputs of length L_0, the trained model computes their parity: accuracy 1 from t = 629 on."""
     free = run.cot_accuracy.sel(input_length=spec_of(run).base_length)
-    since = ps.agree(ps.sustained(free == 1), 629.0, what="parity of L_0 tokens right for good from t")
+    since = ps.agree(
+        ps.sustained(free == 1), 629.0, what="parity of L_0 tokens right for good from t"
+    )
     return since & ran_to_the_end(run)
 
 

@@ -34,7 +34,9 @@ figure_6 = ps.runs(symmetric, preset="figure_6", at=every_step(2000))
 even_pairs_to_1e4 = ps.runs(symmetric, steps=10_000, at=every_step(10_000))
 parity_to_1e4 = ps.runs(symmetric, task="parity", steps=10_000, at=every_step(10_000))
 even_pairs_long = ps.runs(symmetric, steps=2_000_000, at=[0, *log_steps(1, 2_000_000, 300)])
-parity_long = ps.runs(symmetric, task="parity", steps=2_000_000, at=[0, *log_steps(1, 2_000_000, 300)])
+parity_long = ps.runs(
+    symmetric, task="parity", steps=2_000_000, at=[0, *log_steps(1, 2_000_000, 300)]
+)
 even_pairs_flow = ps.runs(log_flow, horizon=E40)
 parity_flow = ps.runs(log_flow, task="parity", horizon=E40)
 even_pairs_frozen = ps.runs(frozen, horizon=E100)
@@ -46,10 +48,23 @@ theorem_256 = ps.runs(symmetric, preset="theorem_256", at=[0, 7, 6501])
 # Early training under the theorems' scale, with steps so small that they are a flow: tau from 0.01 to 0.3, for parity
 # to 0.15, where its laws were read off (the theorems ask for 1/N = 0.016 and 0.033).
 early_even_pairs = ps.runs(
-    symmetric, max_length=64, lam=4096.0, eta=1e-4, switch=3000, steps=3000, at=log_steps(100, 3000, 40)
+    symmetric,
+    max_length=64,
+    lam=4096.0,
+    eta=1e-4,
+    switch=3000,
+    steps=3000,
+    at=log_steps(100, 3000, 40),
 )
 early_parity = ps.runs(
-    symmetric, task="parity", base_length=16, lam=900.0, eta=1e-4, switch=1500, steps=1500, at=log_steps(100, 1500, 40)
+    symmetric,
+    task="parity",
+    base_length=16,
+    lam=900.0,
+    eta=1e-4,
+    switch=1500,
+    steps=1500,
+    at=log_steps(100, 1500, 40),
 )
 # N = 1024 by its flow: the step enters through tau alone, and the printed eta would take 65,000 steps.
 THEOREM_1024 = presets["theorem_1024"]
@@ -82,7 +97,10 @@ def long_phase_1(N: int, last: float, eta: float, first: float = 20.0) -> ps.Req
 
 # How long phase 1 must last, and in which order parity's steps are learned.
 to_half_the_loss = [long_phase_1(N, 20.0 * N**1.46, 1.0) for N in (6, 12, 24, 48, 96)]
-parity_stairs = ps.runs(symmetric, task="parity", base_length=16, steps=20_000, at=[0, *log_steps(100, 20_000, 150)])
+parity_stairs = ps.runs(
+    symmetric, task="parity", base_length=16, steps=20_000, at=[0, *log_steps(100, 20_000, 150)]
+)
 parity_signs = [
-    ps.runs(symmetric, task="parity", base_length=base, steps=100_000, at=[0, 100, 100_000]) for base in (8, 16)
+    ps.runs(symmetric, task="parity", base_length=base, steps=100_000, at=[0, 100, 100_000])
+    for base in (8, 16)
 ]

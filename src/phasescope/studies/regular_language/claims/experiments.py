@@ -24,7 +24,8 @@ def as_printed(found: xr.DataArray, texts: str, what: str) -> ps.Verdict:
     """Every number agrees with its text, to half a unit of the text's last digit."""
     pairs = zip(found.values.ravel(), texts.split(), strict=True)
     return ps.all_of(
-        ps.agree(value, float(text), atol=1.001 * half_of_last_digit(text), what=what) for value, text in pairs
+        ps.agree(value, float(text), atol=1.001 * half_of_last_digit(text), what=what)
+        for value, text in pairs
     )
 
 
@@ -33,7 +34,9 @@ def losses_are(run: xr.Dataset, losses: dict[int, str]) -> ps.Verdict:
     return as_printed(run.loss.sel(time=list(losses)), " ".join(losses.values()), "loss")
 
 
-def shapes_are_those_of_the_paper(run: xr.Dataset, length: int, pivot: int, start: int) -> ps.Verdict:
+def shapes_are_those_of_the_paper(
+    run: xr.Dataset, length: int, pivot: int, start: int
+) -> ps.Verdict:
     """Token score 1 rises and 2, 3 fall; the pivot gains attention in one class and loses it in the other."""
     moving = run.sel(time=slice(start, None))
     scores = moving.token_score
@@ -58,7 +61,9 @@ def lengths_learned_at(run: xr.Dataset, *steps: float) -> ps.Verdict:
     return ps.agree(found, np.array(steps), what="learned from t, by length")
 
 
-@ps.claim("Section 6, t_2", ps.published(evidence.figure_2, evidence.figure_3, evidence.figure_6), id="t2")
+@ps.claim(
+    "Section 6, t_2", ps.published(evidence.figure_2, evidence.figure_3, evidence.figure_6), id="t2"
+)
 def read_out_bends_near_600(*runs):
     """|u_t| starts to grow logarithmically near t_2 = 600: d|u| / d log t is largest between 500 and 700."""
 
@@ -75,7 +80,9 @@ def figure_2_is_reproduced(run):
     then = run.sel(time=[100, 600])
     first_three = then.token_score.sel(position=[1, 2, 3])
     return (
-        losses_are(run, {0: "4.1589", 100: "3.6507", 600: "1.1023", 1000: "0.34297", 2000: "0.09410"})
+        losses_are(
+            run, {0: "4.1589", 100: "3.6507", 600: "1.1023", 1000: "0.34297", 2000: "0.09410"}
+        )
         & as_printed(first_three, "1.3343 -0.4073 -0.1829 5.3275 -3.7583 -1.7654", "v_1, v_2, v_3")
         & as_printed(then.score_match.sel(length=3), "0.2239 2.1202", "p_3")
         & as_printed(then.score_differ.sel(length=3), "-0.2679 -2.0019", "q_3")

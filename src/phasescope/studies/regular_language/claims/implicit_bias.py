@@ -19,7 +19,13 @@ def unit(v: xr.DataArray) -> xr.DataArray:
 
 @ps.claim(
     "Lemma B.5",
-    ps.published(evidence.figure_2, evidence.figure_3, evidence.figure_4, evidence.figure_5, evidence.figure_6),
+    ps.published(
+        evidence.figure_2,
+        evidence.figure_3,
+        evidence.figure_4,
+        evidence.figure_5,
+        evidence.figure_6,
+    ),
     id="B.5",
 )
 def descent_follows_the_margin(*runs):
@@ -37,7 +43,11 @@ def descent_follows_the_margin(*runs):
     return ps.all_of(map(judge, runs)) & ran_to_the_end(*runs)
 
 
-@ps.claim("Lemma B.6", ps.published(evidence.figure_2, evidence.figure_4, evidence.figure_5), id="B.6-margin")
+@ps.claim(
+    "Lemma B.6",
+    ps.published(evidence.figure_2, evidence.figure_4, evidence.figure_5),
+    id="B.6-margin",
+)
 def every_string_has_its_margin(*runs):
     """From t_2 on, y_n T(X_n) >= (5/6) |u_t| / |u*| for every string."""
 
@@ -52,7 +62,11 @@ def every_string_has_its_margin(*runs):
     return ps.all_of(map(judge, runs)) & ran_to_the_end(*runs)
 
 
-@ps.claim("Theorem 4.4, with a long phase 1 (ours)", ps.beyond(ps.runs(symmetric, preset="extended")), id="ext-1")
+@ps.claim(
+    "Theorem 4.4, with a long phase 1 (ours)",
+    ps.beyond(ps.runs(symmetric, preset="extended")),
+    id="ext-1",
+)
 def a_long_phase_1_gives_phase_2_what_it_needs(run):
     """If phase 1 lasts until the attention really tells the classes apart (N = 6, lam = 10^4, tau_0 = 7000), the read-out
     keeps cos(u_t, u*) >= 0.998, the attention moves by less than lam / 1000, and the loss tends to 1/t."""

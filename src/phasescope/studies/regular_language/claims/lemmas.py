@@ -22,7 +22,11 @@ REDUCED = (
 )
 
 
-@ps.claim("Lemma A.1", ps.theory(ps.tables(tables.softmax_table, lam=[1.0, 2.0, 36.0], samples=2000)), id="A.1")
+@ps.claim(
+    "Lemma A.1",
+    ps.theory(ps.tables(tables.softmax_table, lam=[1.0, 2.0, 36.0], samples=2000)),
+    id="A.1",
+)
 def softmax_is_lipschitz(table):
     """softmax(x / lam) is 1/lam-Lipschitz, and even 1/(2 lam): lam |S(x) - S(y)| <= |x - y| / 2."""
     what = "lam |S(x) - S(y)| / |x - y|"
@@ -37,7 +41,10 @@ def sigmoid_is_nearly_linear(table):
 
 
 @ps.claim(
-    "Lemma B.1, token scores", ps.published(evidence.full_even_pairs), ps.theory(evidence.full_even_pairs_8), id="B.1a"
+    "Lemma B.1, token scores",
+    ps.published(evidence.full_even_pairs),
+    ps.theory(evidence.full_even_pairs_8),
+    id="B.1a",
 )
 def token_scores_depend_on_position_only(run):
     """<u, E_l^w> does not depend on the token w."""

@@ -80,7 +80,9 @@ def learning_time_grows_like_the_square_root_of_lam(fast, vanilla):
     """At the rates of phase 1 throughout, the time to half the loss grows like sqrt(lam) up to a logarithm: an exponent
     within 0.1 of 1/2. Plain descent is the same law in lam^2 (R3): within 0.2 of 1."""
     square_root = ps.scales_like(half_time(fast), fast.lam, 0.5, 0.1, "tau_1/2, phase-1 rates")
-    return square_root & ps.scales_like(half_time(vanilla), vanilla.lam, 1.0, 0.2, "tau_1/2, plain descent")
+    return square_root & ps.scales_like(
+        half_time(vanilla), vanilla.lam, 1.0, 0.2, "tau_1/2, plain descent"
+    )
 
 
 def sizes_and_times(runs, time) -> tuple[np.ndarray, np.ndarray]:

@@ -17,9 +17,7 @@ from ..phases import (
 )
 from . import evidence
 
-LATE = (
-    "phase 1 of the experiments lasts until tau = 10, far beyond the 1/N of the theorem: exponents sag from tau = 1 on"
-)
+LATE = "phase 1 of the experiments lasts until tau = 10, far beyond the 1/N of the theorem: exponents sag from tau = 1 on"
 TAIL = slice(2, None)
 NEAR = (0.9, 1.05)  # ratio to the leading term of the expansion at small tau
 
@@ -52,7 +50,9 @@ def first_token_score_grows_linearly(run):
     early = settled(run)
     tau = training_time(early)
     v = early.token_score.sel(position=1)
-    law = ps.scales_like(v, tau, 1.0, 0.05, "v_1") & ps.within(v / (tau / 4), *NEAR, "v_1 / (tau/4)")
+    law = ps.scales_like(v, tau, 1.0, 0.05, "v_1") & ps.within(
+        v / (tau / 4), *NEAR, "v_1 / (tau/4)"
+    )
     return law & ran_to_the_end(run)
 
 
@@ -157,7 +157,11 @@ def second_key_leads_all_later_ones(run):
     return ps.positive(lead, "m_L2 - m_Ll", where=lead.notnull())
 
 
-@ps.claim("Theorem 4.1 (2), third line, corrected to l < L", ps.theory(evidence.early_even_pairs), id="4.1-C-corrected")
+@ps.claim(
+    "Theorem 4.1 (2), third line, corrected to l < L",
+    ps.theory(evidence.early_even_pairs),
+    id="4.1-C-corrected",
+)
 def second_key_leads_quartically(run):
     """m_L2 - m_Ll = (tau^4 / 16384 L^2) sum_{2 <= j < l} j^-2 for 3 <= l < L: stronger in t than the theorem says."""
     early = settled(run)
@@ -174,7 +178,12 @@ def second_key_leads_quartically(run):
     return law & ratio & ran_to_the_end(run)
 
 
-@ps.claim("Theorem 4.1, remark", ps.theory(evidence.theorem_16), ps.published(evidence.figure_2), id="4.1-txt")
+@ps.claim(
+    "Theorem 4.1, remark",
+    ps.theory(evidence.theorem_16),
+    ps.published(evidence.figure_2),
+    id="4.1-txt",
+)
 def attention_leaves_uniformity(run):
     """At t_0 position 1 has more than 1/L of the attention in matching strings, and position 2 in differing ones.
 

@@ -20,7 +20,9 @@ def margin_norm(run):
         return norm
     spec = spec_of(run)
     end = phase_1(run).isel(time=-1).sel(length=spec.size)
-    return closed_forms.weak_margin_norm(float(end.score_match), float(end.score_differ), spec.lam, spec.size)
+    return closed_forms.weak_margin_norm(
+        float(end.score_match), float(end.score_differ), spec.lam, spec.size
+    )
 
 
 VACUOUS = "vacuous: the bound says nothing at any time of the run"
@@ -29,7 +31,9 @@ VACUOUS = "vacuous: the bound says nothing at any time of the run"
 @ps.claim(
     "Theorem 4.4, norm",
     ps.published(
-        evidence.even_pairs_long, expect=ps.Outcome.UNDECIDED, because=f"{VACUOUS} before t = 14 |u*|^2 / eta = 3.2e6"
+        evidence.even_pairs_long,
+        expect=ps.Outcome.UNDECIDED,
+        because=f"{VACUOUS} before t = 14 |u*|^2 / eta = 3.2e6",
     ),
     ps.theory(evidence.theorem_64, expect=ps.Outcome.UNDECIDED, because=VACUOUS),
     id="4.4-norm",
@@ -124,7 +128,9 @@ def attention_is_frozen_in_phase_2(*runs):
     return drift_bound(*runs)
 
 
-EMPTY = "tau_0 <= 1/N makes |u*| >= 128 lam N^4, and 14 |u*|^2 <= eta T is then impossible at every N"
+EMPTY = (
+    "tau_0 <= 1/N makes |u*| >= 128 lam N^4, and 14 |u*|^2 <= eta T is then impossible at every N"
+)
 
 
 @ps.claim(

@@ -70,7 +70,9 @@ def margin_now(run: xr.Dataset) -> xr.Dataset:
         else:
             found.append((np.nan, np.nan))
     norm, cosine = np.array(found).T
-    return xr.Dataset({"norm": ("time", norm), "cosine": ("time", cosine)}, {"time": run.time.values})
+    return xr.Dataset(
+        {"norm": ("time", norm), "cosine": ("time", cosine)}, {"time": run.time.values}
+    )
 
 
 figures = (late_time,)

@@ -73,7 +73,9 @@ def name_time(axes: Axes, name: str, time: float, *, height: float, color: str) 
     )
 
 
-def early(run: xr.Dataset, form: Callable[..., np.ndarray], until: float = EARLY) -> tuple[np.ndarray, np.ndarray]:
+def early(
+    run: xr.Dataset, form: Callable[..., np.ndarray], until: float = EARLY
+) -> tuple[np.ndarray, np.ndarray]:
     r"""Steps of a run up to some $\tau$, and a closed form (a function of the clock) there."""
     eta = spec_of(run).eta
     steps = np.unique(np.geomspace(2, until / eta, 40).round().astype(int))

@@ -150,7 +150,9 @@ def draw_scores(run, flow, axes, *, length: int) -> None:
     panels.legend(axes, "flow", "formula", loc="upper left")
 
 
-@ps.figure("Figure 2, in log time", evidence.figure_2, flow_of("figure_2"), panels=(1, 3), size=(8.0, 2.8))
+@ps.figure(
+    "Figure 2, in log time", evidence.figure_2, flow_of("figure_2"), panels=(1, 3), size=(8.0, 2.8)
+)
 def overview(run, flow, axes):
     """Even pairs at lam = 2, its two phases shaded and the theory upon it. Gradient flow (dashed) follows the loss, the
     token scores and the attention throughout; the closed forms v_1 = tau / 4 and v_l = -tau^2 / 64 times the sum of 1 /
@@ -165,7 +167,9 @@ def overview(run, flow, axes):
         size = abs(run.token_score.sel(position=position))
         by_flow = abs(flow.token_score.sel(position=position))
         panels.over(size.where(size > 0), by_flow, middle, color, rf"$|v_{position}|$")
-    times, forms = panels.early(run, lambda clock: abs(early_token_scores(spec.size, clock)[:3]), until=20.0)
+    times, forms = panels.early(
+        run, lambda clock: abs(early_token_scores(spec.size, clock)[:3]), until=20.0
+    )
     middle.plot(times, forms, **panels.FORMULA)
     draw_attention(run, flow, right, 3, 1)
     left.set(ylabel=r"loss $\mathcal{L}$", yscale="log", ylim=(0.06, 6))

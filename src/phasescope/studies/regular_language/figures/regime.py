@@ -164,7 +164,9 @@ def phase_diagram(runs, axes):
     panels.legend(left, handlelength=1.0, framealpha=0.0, handletextpad=0.4, loc="center right")
 
 
-def draw_map(values, axes, label: str, limits: tuple[float, float], colors: str | None = None) -> None:
+def draw_map(
+    values, axes, label: str, limits: tuple[float, float], colors: str | None = None
+) -> None:
     """A quantity over lam and the duration of phase 1; grey where it is not known."""
     axes.set_facecolor("0.85")
     image = axes.pcolormesh(

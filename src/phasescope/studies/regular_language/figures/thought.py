@@ -75,7 +75,13 @@ def mark_slowest(axes, where: int, label: str) -> None:
     )
 
 
-@ps.figure("Algorithm 1 and Section 5 (ours)", evidence.figure_2, evidence.figure_3, panels=(1, 2), size=(7.2, 2.6))
+@ps.figure(
+    "Algorithm 1 and Section 5 (ours)",
+    evidence.figure_2,
+    evidence.figure_3,
+    panels=(1, 2),
+    size=(7.2, 2.6),
+)
 def chain_of_thought(even, parity, axes):
     """Parity by chain of thought, over all inputs of a length. Left: an even-pairs model with truncated thought
     (Algorithm 1) is right on all inputs of 2 to N = 6 tokens from t = 231 on, and guesses on longer ones. Right: a
@@ -92,7 +98,13 @@ def chain_of_thought(even, parity, axes):
     for run, panel, name in cases:
         right = run.cot_accuracy.sel(time=slice(50, None)).transpose("input_length", "time")
         image = panel.pcolormesh(
-            right.time, right.input_length, right, cmap=colors, vmin=-0.25, vmax=1.25, rasterized=True
+            right.time,
+            right.input_length,
+            right,
+            cmap=colors,
+            vmin=-0.25,
+            vmax=1.25,
+            rasterized=True,
         )
         longest = run.sizes["length"]
         beyond = "longer than any string in training"

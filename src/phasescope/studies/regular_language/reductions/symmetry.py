@@ -41,7 +41,9 @@ class State(NamedTuple):
 
     v: Float[Array, "position *lanes"]
     b: Float[Array, "case length *lanes"]  # scores of the pivot: p, then q
-    M: Float[Array, "length position *lanes"]  # m below the diagonal, s on it; 0 above it and at the pivot
+    M: Float[
+        Array, "length position *lanes"
+    ]  # m below the diagonal, s on it; 0 above it and at the pivot
 
     @property
     def p(self) -> Float[Array, "length *lanes"]:
@@ -63,14 +65,22 @@ def zeros(max_length: int, lanes: tuple[int, ...] = ()) -> State:
 
 
 def step(
-    state: State, pivots: Pivots, eta: ArrayLike, lam: ArrayLike, k: ArrayLike, *, alpha: ArrayLike | None = None
+    state: State,
+    pivots: Pivots,
+    eta: ArrayLike,
+    lam: ArrayLike,
+    k: ArrayLike,
+    *,
+    alpha: ArrayLike | None = None,
 ) -> State:
     r"""One update of gradient descent: step $\eta$ on the read-out, net step $\eta k$ on the attention."""
     rates = velocity(state, pivots, lam, k, alpha=alpha)
     return jax.tree.map(lambda x, rate: x + eta * rate, state, rates)
 
 
-def velocity(state: State, pivots: Pivots, lam: ArrayLike, k: ArrayLike, *, alpha: ArrayLike | None = None) -> State:
+def velocity(
+    state: State, pivots: Pivots, lam: ArrayLike, k: ArrayLike, *, alpha: ArrayLike | None = None
+) -> State:
     r"""$d\,\mathrm{state}/d\tau$: gradient flow in the coordinates of the reduction. `k=0` freezes the attention."""
     v = state.v
     to_lanes = _lifter(v.ndim - 1)
@@ -80,7 +90,9 @@ def velocity(state: State, pivots: Pivots, lam: ArrayLike, k: ArrayLike, *, alph
     T = (jnp.sum(E * v, axis=1) + B * at_pivot) / Z
     sign = to_lanes(np.array([[1.0], [-1.0]]))
     weights = data.class_weights(pivots, alpha)
-    G = sign * align(weights, T) / (Z * (1 + jnp.exp(sign * T)))  # +- omega G / Z: times an exponential, omega G phi
+    G = (
+        sign * align(weights, T) / (Z * (1 + jnp.exp(sign * T)))
+    )  # +- omega G / Z: times an exponential, omega G phi
     F = G * B
 
     # X - Y = E (D v - C): the two softmaxes share every exponential but the pivot's.
@@ -95,7 +107,9 @@ def velocity(state: State, pivots: Pivots, lam: ArrayLike, k: ArrayLike, *, alph
     )
 
 
-def attention(state: State, pivots: Pivots, lam: ArrayLike) -> Float[Array, "case length position *lanes"]:
+def attention(
+    state: State, pivots: Pivots, lam: ArrayLike
+) -> Float[Array, "case length position *lanes"]:
     r"""$\varphi^{L\pm}$, 0 beyond the end of the string. Where the pivot is the last token, case 1 does not occur."""
     E, B = _exponentials(state, pivots, lam)
     is_pivot, _, _ = _masks(pivots)
@@ -109,7 +123,9 @@ def outputs(state: State, pivots: Pivots, lam: ArrayLike) -> Float[Array, "case 
     return (jnp.sum(E * state.v, axis=1) + B * state.v[pivots - 1]) / (jnp.sum(E, axis=1) + B)
 
 
-def loss(state: State, pivots: Pivots, lam: ArrayLike, alpha: ArrayLike | None = None) -> Float[Array, "*lanes"]:
+def loss(
+    state: State, pivots: Pivots, lam: ArrayLike, alpha: ArrayLike | None = None
+) -> Float[Array, "*lanes"]:
     """The same number as the full model's loss."""
     return jnp.sum(loss_by_length(outputs(state, pivots, lam), pivots, alpha), axis=0)
 
@@ -136,7 +152,9 @@ def loss_floor(
     return jnp.sum((weights[0] + weights[1]) * jax.nn.softplus(-margin), axis=0)
 
 
-def accuracy_by_length(T: Float[Array, "case length *lanes"], pivots: Pivots) -> Float[Array, "length *lanes"]:
+def accuracy_by_length(
+    T: Float[Array, "case length *lanes"], pivots: Pivots
+) -> Float[Array, "length *lanes"]:
     """0, 1/2 or 1: both classes wrong, one right, or both. The predicted label is +1 iff $T > 0$."""
     fractions = align(data.class_fractions(pivots), T)
     return jnp.where(T[0] > 0, fractions[0], 0.0) + jnp.where(T[1] > 0, 0.0, fractions[1])

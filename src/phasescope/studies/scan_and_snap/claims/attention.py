@@ -61,7 +61,10 @@ def a_single_common_token_loses_attention(found):
 def alike_common_tokens_lose_attention(*datasets):
     """Several common tokens, each as frequent in every class as the others, all lose attention."""
     later = [after_start(moving(ds).z_ct) for ds in datasets]
-    return ps.all_of(ps.negative(z, "z of common tokens") & ps.at_least(z.std(), 1e-6, "their spread") for z in later)
+    return ps.all_of(
+        ps.negative(z, "z of common tokens") & ps.at_least(z.std(), 1e-6, "their spread")
+        for z in later
+    )
 
 
 @ps.claim("Corollary 2 (ours): its boundary", ps.beyond(_mixtures), id="C18-share")
@@ -74,7 +77,9 @@ def some_common_tokens_gain_attention(table):
     return some_grow & ps.positive(table.z_dt, "z of distinct tokens")
 
 
-_BEHIND = "memory: rare distinct tokens fall behind less than the law says, by up to 0.26%, 12%, 59%, 64%"
+_BEHIND = (
+    "memory: rare distinct tokens fall behind less than the law says, by up to 0.26%, 12%, 59%, 64%"
+)
 
 
 @ps.claim(

@@ -13,7 +13,9 @@ from ..spec import Spec
 from . import evidence, tables
 
 
-@ps.claim("Lemma 6", ps.theory(ps.tables(tables.decoder.decoder_flow, outputs=1000, eta_Y=1.0)), id="C7")
+@ps.claim(
+    "Lemma 6", ps.theory(ps.tables(tables.decoder.decoder_flow, outputs=1000, eta_Y=1.0)), id="C7"
+)
 def the_decoder_solves_its_implicit_equation(table):
     """exp(Mh) + (M-1) Mh = M eta_Y s + 1, and h is the solution of its differential equation: M
     h within 1e-6."""
@@ -44,8 +46,12 @@ def steps_stay_close_to_the_flow(*gaps):
         fading = (table.s * table.gap).sel(s=[end / 2, end], method="nearest")
         return (
             ps.within(table.gap / table.eta_Y, 0.0, 2.0, "M (h* - h) / eta_Y")
-            & ps.within(float(fading[1] / fading[0]), 0.85, 1.15, "s M (h* - h) at the end over half-way")
-            & ps.at_most(float(table.gap[-1] / table.gap.max()), 0.05, "gap at the end / largest gap")
+            & ps.within(
+                float(fading[1] / fading[0]), 0.85, 1.15, "s M (h* - h) at the end over half-way"
+            )
+            & ps.at_most(
+                float(table.gap[-1] / table.gap.max()), 0.05, "gap at the end / largest gap"
+            )
         )
 
     return ps.all_of(map(judge, gaps))
@@ -88,7 +94,9 @@ def the_later_root_is_close_to_log_M(table):
     return (
         ps.within(ratio, 1.0, 1.25, "omega_1 ln M / ln ln M")
         & ps.decreasing(table.omega_1, along="outputs")
-        & ps.agree(table.omega_1, np.array([0.4030, 0.3198, 0.2667, 0.2035]), atol=6e-5, what="omega_1")
+        & ps.agree(
+            table.omega_1, np.array([0.4030, 0.3198, 0.2667, 0.2035]), atol=6e-5, what="omega_1"
+        )
         & ps.agree(table.left / table.right, 1.0, atol=1e-9, what="exp(x) / (M-1) x")
     )
 
@@ -138,7 +146,9 @@ def the_speed_is_linear_up_to_the_end_of_the_linear_regime(run):
 
 def _draws(N: int) -> ps.Request:
     """4000 random orders of N visits."""
-    return ps.tables(tables.decoder.class_counts, classes=10, outputs=1000, eta_Y=0.5, steps=N, draws=4000)
+    return ps.tables(
+        tables.decoder.class_counts, classes=10, outputs=1000, eta_Y=0.5, steps=N, draws=4000
+    )
 
 
 @ps.claim("Lemmas 10 to 12, Theorem 5", ps.theory(_draws(1000), _draws(20_000)), id="C11")

@@ -14,7 +14,9 @@ EXACT = 1e-12
 
 @ps.claim(
     "Lemma 3",
-    ps.theory(ps.tables(tables.decoupling.batch_1_decoder, steps=5000, **evidence.RANDOM_DIRECTIONS)),
+    ps.theory(
+        ps.tables(tables.decoupling.batch_1_decoder, steps=5000, **evidence.RANDOM_DIRECTIONS)
+    ),
     id="C3",
 )
 def modified_classes_do_not_feel_each_other(table):
@@ -30,9 +32,7 @@ def modified_classes_do_not_feel_each_other(table):
     )
 
 
-_BETA = (
-    "in weak correlation the true beta is about iota / M, not E': smaller by 5 at K = 4, M = 300, by 15 to 20 at K = 10"
-)
+_BETA = "in weak correlation the true beta is about iota / M, not E': smaller by 5 at K = 4, M = 300, by 15 to 20 at K = 10"
 
 
 @ps.claim(
@@ -68,7 +68,9 @@ def the_modification_is_small(*runs):
 
 @ps.claim(
     "Lemma 3, remark (ours): what is right about it",
-    ps.theory(evidence.held_4, evidence.held_4_decoupled, evidence.held_10, evidence.held_10_decoupled),
+    ps.theory(
+        evidence.held_4, evidence.held_4_decoupled, evidence.held_10, evidence.held_10_decoupled
+    ),
     id="C4-iota",
 )
 def the_modification_keeps_the_own_part(*runs):
@@ -77,11 +79,15 @@ def the_modification_keeps_the_own_part(*runs):
     later = [after_start(run.iota) for run in runs]
     pairs = list(zip(later[::2], later[1::2], strict=True))
     same = ps.all_of(ps.agree(a, b, rtol=0.006, what="gamma iota") for a, b in pairs)
-    rises = ps.all_of(ps.at_least(a.max("time") / a.isel(time=0), 2.0, "iota, peak over start") for a, _ in pairs)
+    rises = ps.all_of(
+        ps.at_least(a.max("time") / a.isel(time=0), 2.0, "iota, peak over start") for a, _ in pairs
+    )
     return same & rises & ps.all_of(map(ps.reached, runs))
 
 
-@ps.claim("Lemma 3, remark (ours): the law", ps.theory(evidence.held_4, evidence.held_10), id="C4-law")
+@ps.claim(
+    "Lemma 3, remark (ours): the law", ps.theory(evidence.held_4, evidence.held_10), id="C4-law"
+)
 def the_discriminative_force_is_one_over_M(*runs):
     """In weak correlation the true beta / iota is kappa / M with kappa rising from 1.0 to at
     most 1.7 over 100 units of time: 0.0034 to 0.0047 at K = 4, M = 300 and 0.0011 to 0.0017 at K
@@ -146,7 +152,9 @@ def equal_overlaps_slow_the_decoder(table):
     """If all overlaps are rho, the true decoder is the decoupled one at eta_Y (1 - rho): the
     lead of the right logit over another label, and over an output that is no label if there is
     one, is M h at that rate, within 1e-4."""
-    over_others = ps.agree(table.over_label, table.slowed, atol=1e-4, what="lead over another label")
+    over_others = ps.agree(
+        table.over_label, table.slowed, atol=1e-4, what="lead over another label"
+    )
     rises = ps.at_least(table.over_label.isel(clock=-1), 3.0, "lead at the end")
     if float(table.classes) == float(table.outputs):
         return over_others & rises

@@ -24,7 +24,9 @@ LATE = 1e3
 RANDOM_DIRECTIONS = {"tokens": 30, "classes": 5, "outputs": 40, "eta_Y": 1.0}
 
 
-def log_grid(unit: float, *extra: float, first: float = 1e-2, last: float = LATE, per_decade: int = 20) -> list[float]:
+def log_grid(
+    unit: float, *extra: float, first: float = 1e-2, last: float = LATE, per_decade: int = 20
+) -> list[float]:
     """0, evenly spaced log times from `first` to `last` units, and some more."""
     count = round(per_decade * np.log10(last / first)) + 1
     return sorted({0.0, *(unit * np.geomspace(first, last, count)), *(unit * x for x in extra)})
@@ -162,7 +164,9 @@ speeds = ps.sweeps(
     eta_Y=(0.5, 1.0, 2.0, 5.0, 10.0),
     at=[0.0, *np.geomspace(1.0, 1000.0, 600)],
 )
-figure_3 = ps.sweeps(closed_form, preset="figure_3", eta_Y=(0.5, 1.0, 2.0, 5.0, 10.0), at=range(1001))
+figure_3 = ps.sweeps(
+    closed_form, preset="figure_3", eta_Y=(0.5, 1.0, 2.0, 5.0, 10.0), at=range(1001)
+)
 _snaps = [float(t_snap(10.0, 1000.0, 2 * eta)) for eta in (0.1, 0.25, 0.5, 1.0)]
 figure_9 = ps.sweeps(
     closed_form,
@@ -179,8 +183,12 @@ figure_4 = ps.runs(sampled, at=every_update)
 figure_4_right = ps.runs(sampled, eta_Y=10.0, at=every_update)
 figure_4_seeds = ps.sweeps(sampled, eta_Y=(1.0, 10.0), seeds=8, at=(0, 99, 100))
 figure_5 = ps.sweeps(sampled, optimiser="adam", ratio=1.0, eta_Z=(0.1, 0.5, 1.0), at=every_update)
-figure_5_endless = ps.sweeps(symmetric, optimiser="adam", ratio=1.0, eta_Z=(0.1, 0.5, 1.0), at=every_update)
-figure_5_later = ps.runs(symmetric, optimiser="adam", eta_Y=0.1, eta_Z=0.1, steps=1000, at=(0, 100, 1000))
+figure_5_endless = ps.sweeps(
+    symmetric, optimiser="adam", ratio=1.0, eta_Z=(0.1, 0.5, 1.0), at=every_update
+)
+figure_5_later = ps.runs(
+    symmetric, optimiser="adam", eta_Y=0.1, eta_Z=0.1, steps=1000, at=(0, 100, 1000)
+)
 # How long sequences must be: momentum 0.9, both rates 0.3, 60 updates.
 _lengths = {"eta_Y": 0.3, "eta_Z": 0.3, "steps": 60, "at": (0, 60)}
 short_sequences = ps.sweeps(sampled, seq_length=(16, 128, 4096), seeds=8, **_lengths)
@@ -200,7 +208,9 @@ FIGURE_6 = {
 figure_6 = {2 * n: ps.sweeps(sampled, num_last=n, **FIGURE_6) for n in (1, 3, 5, 10)}
 # The same from zero and with endless sequences.
 _twin = {"per_last": 2, "classes": (2.0, 6.0, 10.0, 20.0), "at": (0, 100)}
-twin = ps.sweeps(symmetric, eta_Z=(0.5, 1.0, 2.0, 3.0), ratio=(0.5, 1.0, 2.0, 3.0, 5.0, 10.0), **_twin)
+twin = ps.sweeps(
+    symmetric, eta_Z=(0.5, 1.0, 2.0, 3.0), ratio=(0.5, 1.0, 2.0, 3.0, 5.0, 10.0), **_twin
+)
 longer_twin = ps.sweeps(
     symmetric,
     per_last=2,
@@ -217,15 +227,20 @@ with_momentum = ps.sweeps(symmetric, eta_Z=INERT, ratio=(1.0, 2.0), **_twin)
 without_momentum = ps.sweeps(symmetric, eta_Z=FREE, ratio=(1.0, 2.0), momentum=0.0, **_twin)
 _one_table = {"per_last": 2, "classes": 20.0, "at": (0, 100)}
 momentum_of_Y = ps.runs(symmetric, eta_Y=6.0, eta_Z=30.0, momentum_Z=0.0, **_one_table)
-momentum_of_Z = ps.runs(symmetric, eta_Y=60.0, eta_Z=3.0, momentum=0.0, momentum_Z=0.9, **_one_table)
+momentum_of_Z = ps.runs(
+    symmetric, eta_Y=60.0, eta_Z=3.0, momentum=0.0, momentum_Z=0.9, **_one_table
+)
 
 # Syn-Small up to the same effective time eta t / (1 - mu) = 1000, in steps of different size.
 FREE_STEPS = {1.0: 1000, 10.0: 100}
 INERT_STEPS = {0.1: 1000, 0.3: 333, 1.0: 100, 3.0: 33}
 free_steps = [
-    ps.runs(symmetric, eta_Y=eta, eta_Z=eta, momentum=0.0, steps=n, at=(0, n)) for eta, n in FREE_STEPS.items()
+    ps.runs(symmetric, eta_Y=eta, eta_Z=eta, momentum=0.0, steps=n, at=(0, n))
+    for eta, n in FREE_STEPS.items()
 ]
-inert_steps = [ps.runs(symmetric, eta_Y=eta, eta_Z=eta, steps=n, at=(0, n)) for eta, n in INERT_STEPS.items()]
+inert_steps = [
+    ps.runs(symmetric, eta_Y=eta, eta_Z=eta, steps=n, at=(0, n)) for eta, n in INERT_STEPS.items()
+]
 
 
 def at_rho(run: xr.Dataset, rho: float = 0.01, K: float = 10.0) -> xr.Dataset:

@@ -33,7 +33,9 @@ def figure_3_is_reproduced(sweep):
     early = sweep.chi_closed.sel(time=100)
     return (
         ps.agree(end, np.array([149.5, 113.8, 85.8, 58.5, 43.6]), atol=0.06, what="chi(1000)")
-        & ps.agree(snap_time(sweep), np.array([364.7, 182.3, 91.2, 36.5, 18.2]), atol=0.06, what="t_0")
+        & ps.agree(
+            snap_time(sweep), np.array([364.7, 182.3, 91.2, 36.5, 18.2]), atol=0.06, what="t_0"
+        )
         & ps.decreasing(end, "chi(1000)", along="eta_Y")
         & ps.agree(
             early.sel(eta_Y=[0.5, 1.0, 2.0]),
@@ -116,7 +118,9 @@ def a_faster_decoder_leaves_attention_denser(sweep):
     return (
         ps.agree(top, np.array([0.19, 0.103]), atol=0.02, what="attention on the top token")
         & ps.agree(common, np.array([0.38, 0.542]), atol=0.03, what="attention on common tokens")
-        & ps.agree(entropy, np.array([1.93, 2.065]), atol=0.015, what="entropy among distinct tokens")
+        & ps.agree(
+            entropy, np.array([1.93, 2.065]), atol=0.015, what="entropy among distinct tokens"
+        )
         & ps.at_least(denser, 0.08, "entropy at (10, 1) less that at (1, 1)")
         & ps.at_most(smaller, 1e-3, "loss at iteration 98, (10, 1) over (1, 1)")
         & ps.agree(sweep.dt_entropy.isel(time=0), 2.151, atol=6e-4, what="entropy at the start")

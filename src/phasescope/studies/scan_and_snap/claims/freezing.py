@@ -62,9 +62,7 @@ def training_grows_slower_than_the_theory(run):
     )
 
 
-_MEMORY = (
-    "the decoder remembers old attention: the ratio is 0.83, 0.19, 0.02 at eta_Z / eta_Y = 0.1, 1, 10 in Syn-Small"
-)
+_MEMORY = "the decoder remembers old attention: the ratio is 0.83, 0.19, 0.02 at eta_Z / eta_Y = 0.1, 1, 10 in Syn-Small"
 
 
 @ps.claim(

@@ -9,9 +9,7 @@ import phasescope as ps
 from ..phases import entropy_of, top_logit
 from . import evidence
 
-_FLAT = (
-    "without momentum, at the same effective rate, the entropy moves by 0.001: 2.052, 2.051, 2.052, 2.053 for K = 20"
-)
+_FLAT = "without momentum, at the same effective rate, the entropy moves by 0.001: 2.052, 2.051, 2.052, 2.053 for K = 20"
 
 
 @ps.claim(

@@ -14,7 +14,9 @@ from . import evidence, tables
 
 @ps.claim(
     "Theorem 1, form",
-    ps.theory(ps.tables(tables.decoupling.pull_coefficients, steps=30, **evidence.RANDOM_DIRECTIONS)),
+    ps.theory(
+        ps.tables(tables.decoupling.pull_coefficients, steps=30, **evidence.RANDOM_DIRECTIONS)
+    ),
     id="C13",
 )
 def the_pull_has_the_theorems_form(table):
@@ -38,13 +40,17 @@ def the_pull_has_the_theorems_form(table):
 def the_pull_has_the_printed_coefficients(table):
     """The same with the printed sign of the q_0 part, within half of 1/M."""
     apart = table["class"] != table.other
-    close = ps.agree(table.beta, table.printed, atol=0.5 / float(table.outputs), what="beta", where=apart)
+    close = ps.agree(
+        table.beta, table.printed, atol=0.5 / float(table.outputs), what="beta", where=apart
+    )
     return close & ps.at_least(table.beta.where(apart).std(), 0.01, "spread of beta")
 
 
 @ps.claim(
     "Theorem 1, form (ours)",
-    ps.beyond(ps.tables(tables.decoupling.true_coefficients, steps=500, **evidence.RANDOM_DIRECTIONS)),
+    ps.beyond(
+        ps.tables(tables.decoupling.true_coefficients, steps=500, **evidence.RANDOM_DIRECTIONS)
+    ),
     id="C13-true",
 )
 def the_true_pull_has_the_form_too(table):
@@ -71,7 +77,9 @@ def distinct_tokens_are_pulled_up_at_all_times(*runs):
     grown = [top_logit(moving(run)).isel(time=-1) for run in runs]
     return (
         ps.all_of(ps.positive(xi, "xi_n") for xi in later)
-        & ps.all_of(ps.at_least(xi.max() / xi.min(), 1.5, "largest xi_n over smallest") for xi in later)
+        & ps.all_of(
+            ps.at_least(xi.max() / xi.min(), 1.5, "largest xi_n over smallest") for xi in later
+        )
         & ps.all_of(ps.positive(z, "top logit") for z in grown)
     )
 

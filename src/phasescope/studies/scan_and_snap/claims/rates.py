@@ -107,7 +107,9 @@ _MINIMUM = "the decoder's memory gives the entropy a minimum: at eta_Z t = 10^6 
 def a_slower_decoder_makes_attention_sparser(sweep):
     """Late, at eta_Z t = 10^5 and 10^6, the entropy rises with eta_Y / eta_Z from 0.03 to 100,
     for every K up to 20."""
-    entropy = sweep.dt_entropy.isel({"class": 0}).sel(time=[1e5, 1e6], classes=[2.0, 6.0, 10.0, 20.0])
+    entropy = sweep.dt_entropy.isel({"class": 0}).sel(
+        time=[1e5, 1e6], classes=[2.0, 6.0, 10.0, 20.0]
+    )
     return ps.increasing(entropy, "entropy", along="eta_Y") & ps.reached(sweep)
 
 
@@ -145,7 +147,9 @@ def memory_makes_the_minimum(true, forgetful):
     )
 
 
-@ps.claim("Section 6 (c) (ours): longer training", ps.published(evidence.longer_twin), id="C25-longer")
+@ps.claim(
+    "Section 6 (c) (ours): longer training", ps.published(evidence.longer_twin), id="C25-longer"
+)
 def the_minimum_is_not_a_matter_of_training_time(sweep):
     """Endless sequences, momentum 0.9, eta_Z = 0.5: the sparsest ratio is 1, 1, 2 for K = 2; 2,
     3, 3 for K = 6; 2, 3, 5 for K = 10; 3, 5, 5 for K = 20, after 100, 1000, 4000 updates. Below
@@ -155,7 +159,9 @@ def the_minimum_is_not_a_matter_of_training_time(sweep):
     low = sweep.dt_entropy.isel({"class": 0}).sel(classes=2.0, ratio=0.5, time=[100, 1000, 4000])
     return (
         ps.agree(best, expected, what="sparsest ratio")
-        & ps.agree(low, np.array([2.0630, 2.0984, 2.1082]), atol=6e-5, what="entropy, K = 2, ratio 0.5")
+        & ps.agree(
+            low, np.array([2.0630, 2.0984, 2.1082]), atol=6e-5, what="entropy, K = 2, ratio 0.5"
+        )
         & ps.reached(sweep)
     )
 

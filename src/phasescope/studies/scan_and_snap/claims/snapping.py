@@ -74,7 +74,9 @@ def force_exponent(sweep: xr.Dataset, exponent: float) -> ps.Verdict:
     it."""
     xi = sweep.xi_eff.isel({"class": 0})
     weight = sweep.f_ct.isel({"class": 0, "common_token": 0})
-    return ps.scales_like(xi, weight, exponent, tol=0.1, what="xi against f_CT", along="p_common", span=3.0)
+    return ps.scales_like(
+        xi, weight, exponent, tol=0.1, what="xi against f_CT", along="p_common", span=3.0
+    )
 
 
 @ps.claim(
@@ -155,7 +157,9 @@ def only_the_ratio_and_the_product_matter(sweep):
         common = slow.time[(slow.time >= fast.time[0]) & (slow.time <= fast.time[-1])].values
         a = slow.sel(time=common)
         b = fast.sel(time=common)
-        found += [ps.agree(a[name], b[name], atol=1e-6, what=name) for name in ("z_dt", "z_ct", "loss")]
+        found += [
+            ps.agree(a[name], b[name], atol=1e-6, what=name) for name in ("z_dt", "z_ct", "loss")
+        ]
     return ps.all_of(found) & ps.decreasing(slow.loss, "loss") & ps.reached(sweep)
 
 

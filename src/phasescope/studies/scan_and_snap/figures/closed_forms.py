@@ -48,12 +48,16 @@ def figure_9(sweep, axes):
     against eta_Y t all are one curve, so that a larger rate is a faster clock and no larger
     limit."""
     left, right = axes
-    for eta, start, color in zip(sweep.eta_Z.values, snap_time(sweep).values, ps.shades(4), strict=True):
+    for eta, start, color in zip(
+        sweep.eta_Z.values, snap_time(sweep).values, ps.shades(4), strict=True
+    ):
         curve = sweep.B_n.sel(eta_Z=eta)
         dot = float(curve.sel(time=start, method="nearest"))
         for panel, unit in ((left, 1.0), (right, 2 * eta)):
             wide = 1.6 if panel is left else 1.0 + 5.0 * (1 - eta)
-            panel.plot(curve.time[1:] * unit, curve[1:], color=color, lw=wide, label=rf"$\eta_Z = {eta:g}$")
+            panel.plot(
+                curve.time[1:] * unit, curve[1:], color=color, lw=wide, label=rf"$\eta_Z = {eta:g}$"
+            )
             panel.plot([start * unit], [dot], "o", color=color, ms=5)
         left.axvline(start, ls=":", lw=1, color=color)
     left.set(xlabel="batch-1 steps $t$", ylabel="$B_n$", xlim=(0, 1000), ylim=(1.0, 2.5))

@@ -40,7 +40,9 @@ def figure_3(sweep, axes):
     dotted: the transition time t_0. A slower decoder snaps later (t_0 = 364.7, 182.3, 91.2,
     36.5, 18.2) and with more growth: chi(1000) = 149.5, 113.8, 85.8, 58.5, 43.6. Before t_0 the
     curves cross: at t = 100 the largest is that of eta_Y = 1."""
-    for eta, start, color in zip(sweep.eta_Y.values, snap_time(sweep).values, ps.shades(5), strict=True):
+    for eta, start, color in zip(
+        sweep.eta_Y.values, snap_time(sweep).values, ps.shades(5), strict=True
+    ):
         curve = sweep.chi_closed.sel(eta_Y=eta)
         axes.plot(curve.time, curve, color=color, label=rf"$\eta_Y = {eta:g}$")
         axes.axvline(start, ls=":", lw=1.1, color=color)

@@ -34,7 +34,9 @@ if TYPE_CHECKING:
     panels=(2, 2),
     size=(7.4, 5.4),
 )
-def four_levels(true, decoupled, closed, forgetful, one, one_decoupled, one_closed, one_forgetful, axes):
+def four_levels(
+    true, decoupled, closed, forgetful, one, one_decoupled, one_closed, one_forgetful, axes
+):
     """Time in units of 2 K ln M / eta_Y. (a) Syn-Small at equal rates, the logit of the top
     token: training ends at 0.655, the theory at 1.92, the control without memory at 1.73. (b)
     One common token in weak correlation (K = 10, M = 1000, rho_0 = 0.01): how far its logit
@@ -97,7 +99,9 @@ def draw_drops(runs: Iterable[xr.Dataset], axes: Axes) -> None:
         axes.plot(run.time[1:] / float(time_unit(run)), drop(run)[1:], **style)
 
 
-def draw_force_ratios(small: xr.Dataset, one: xr.Dataset, style: dict[str, Any], axes: Axes) -> None:
+def draw_force_ratios(
+    small: xr.Dataset, one: xr.Dataset, style: dict[str, Any], axes: Axes
+) -> None:
     """beta / iota on held attention, in strong and in weak correlation."""
     strong = force_ratio(held_attention(small))
     axes.plot(strong.time / evidence.UNIT_SMALL, strong, **style)

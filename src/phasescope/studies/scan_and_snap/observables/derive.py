@@ -11,7 +11,9 @@ TABLES_UP_TO = 2048  # entries of the attention table that are kept at every rec
 def derive(ds: xr.Dataset) -> xr.Dataset:
     r"""Add $\chi$, the defect of Theorem 3's gain law, and the attention table if it is small."""
     chi = np.exp(2 * (ds.z_dt - ds.z_dt.isel(time=0, drop=True)))
-    ds = ds.assign(chi=chi.assign_attrs(symbol=r"\chi", long_name="growth of the squared attention weight"))
+    ds = ds.assign(
+        chi=chi.assign_attrs(symbol=r"\chi", long_name="growth of the squared attention weight")
+    )
     gain = relative_gain(ds)
     predicted = gain.isel(time=0, drop=True) * chi.isel(distinct_token=-1, drop=True)
     defect = (gain / predicted.where(predicted != 0) - 1).assign_attrs(

@@ -57,7 +57,9 @@ def _by_class(
     }
 
 
-def _between_classes(f: Float[Array, "class token"], g: Float[Array, "class token"], spec: Spec) -> dict[str, Array]:
+def _between_classes(
+    f: Float[Array, "class token"], g: Float[Array, "class token"], spec: Spec
+) -> dict[str, Array]:
     """Overlaps of the classes' directions, and what the pull $g$ on each is made of."""
     K = spec.labels
     C = spec.common
@@ -139,7 +141,9 @@ def entropy(mass: Array) -> Array:
     return entr(mass / mass.sum(-1, keepdims=True)).sum(-1)
 
 
-def _attention(z_d: Array, z_c: Array, f: class_symmetry.Direction, data: class_symmetry.Profile) -> dict[str, Array]:
+def _attention(
+    z_d: Array, z_c: Array, f: class_symmetry.Direction, data: class_symmetry.Profile
+) -> dict[str, Array]:
     """Attention of the class that stands for all."""
     c_d, c_c = class_symmetry.attention(z_d, z_c, data)
     return {

@@ -112,10 +112,14 @@ def predict(a: Array, b: Array, o: Array, profile: Profile) -> Prediction:
     top = jnp.where(others > 0, b, -jnp.inf)
     top = jnp.maximum(top, jnp.where(rests > 0, o, -jnp.inf))
     top = jnp.where(jnp.isfinite(top), top, 0.0)
-    log_wrong = top + jnp.log(others * jnp.exp(jnp.minimum(b - top, 0)) + rests * jnp.exp(jnp.minimum(o - top, 0)))
+    log_wrong = top + jnp.log(
+        others * jnp.exp(jnp.minimum(b - top, 0)) + rests * jnp.exp(jnp.minimum(o - top, 0))
+    )
     loss = jax.nn.softplus(log_wrong - a)  # log of all outputs over the right one
     everything = a + loss
-    return Prediction(jax.nn.sigmoid(log_wrong - a), jnp.exp(b - everything), jnp.exp(o - everything), loss)
+    return Prediction(
+        jax.nn.sigmoid(log_wrong - a), jnp.exp(b - everything), jnp.exp(o - everything), loss
+    )
 
 
 def logits(state: State, f: Direction) -> tuple[Array, Array, Array]:
@@ -188,12 +192,16 @@ def coefficients(state: State, profile: Profile) -> tuple[Array, Array]:
     K = profile.K
     M = profile.M
     g_d, g_c = pull(state, p, profile)
-    elsewhere = state.B * (p.mu - (K - 2) * p.other) - state.A * p.other - (M - K) * p.rest * state.O
+    elsewhere = (
+        state.B * (p.mu - (K - 2) * p.other) - state.A * p.other - (M - K) * p.rest * state.O
+    )
     common = (f.c * g_c).sum(0)
     on_own = (f.d * g_d).sum(0) + common
     on_other = (f.d * elsewhere).sum(0) + common
     own, other = inverse_gram(f.rho, K)
-    return own * on_own + (K - 1) * other * on_other, other * on_own + (own + (K - 2) * other) * on_other
+    return own * on_own + (K - 1) * other * on_other, other * on_own + (
+        own + (K - 2) * other
+    ) * on_other
 
 
 def lag(state: State, profile: Profile) -> Array:
@@ -206,7 +214,9 @@ def lag(state: State, profile: Profile) -> Array:
     return true.sum(0) / ((profile.q / profile.K) * f.rho * (1 - f.rho) * (profile.K - 1) * beta)
 
 
-def _attention_gradient(state: State, f: Direction, p: Prediction, profile: Profile) -> tuple[Array, Array]:
+def _attention_gradient(
+    state: State, f: Direction, p: Prediction, profile: Profile
+) -> tuple[Array, Array]:
     g_d, g_c = pull(state, p, profile)
     mean = (f.d * g_d).sum(0) + (f.c * g_c).sum(0)
     return f.d * (g_d - f.d * mean) / profile.K, (profile.q / profile.K) * f.c * (g_c - f.c * mean)

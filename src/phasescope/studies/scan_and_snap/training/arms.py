@@ -68,7 +68,9 @@ def population(spec: Spec) -> ps.Plan:
 def symmetric(spec: Spec) -> ps.Plan:
     """The same in the coordinates of the class symmetry: 4D + 3C numbers, whatever K and M are (L0)."""
     if spec.init != "zero":
-        raise ps.SpecError('symmetric: classes are alike only from init="zero"; use population or sampled.')
+        raise ps.SpecError(
+            'symmetric: classes are alike only from init="zero"; use population or sampled.'
+        )
     data = class_symmetry.profile(spec)
 
     def ascent(state: class_symmetry.State) -> class_symmetry.State:
@@ -115,10 +117,16 @@ def _training(
 def _as_laid_out(spec: Spec, arm: str) -> None:
     """Refuse numbers of classes or outputs that the tables of these arms do not have."""
     if spec.classes is not None:
-        raise ps.SpecError(f"{arm}: classes are laid out by num_last and per_last; leave `classes` out.")
+        raise ps.SpecError(
+            f"{arm}: classes are laid out by num_last and per_last; leave `classes` out."
+        )
     if spec.init == "uniform" and spec.vocabulary is not None:
-        raise ps.SpecError(f'{arm}: init="uniform" gives every output a column of its own; leave `vocabulary` out.')
+        raise ps.SpecError(
+            f'{arm}: init="uniform" gives every output a column of its own; leave `vocabulary` out.'
+        )
     if spec.vocabulary is not None and isinstance(spec.vocabulary, float | np.floating):
         least = spec.context + spec.num_last + spec.labels
         if spec.vocabulary < least:
-            raise ps.SpecError(f"{arm}: {least} tokens are laid out, more than vocabulary={spec.vocabulary:g}.")
+            raise ps.SpecError(
+                f"{arm}: {least} tokens are laid out, more than vocabulary={spec.vocabulary:g}."
+            )

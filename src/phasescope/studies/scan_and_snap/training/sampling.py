@@ -22,7 +22,9 @@ from ..data import last_tokens, slots
 from ..model import Weights
 from ..spec import Spec
 
-FEW = 8  # up to this many classes it is faster to multiply with all context tokens than to pick rows
+FEW = (
+    8  # up to this many classes it is faster to multiply with all context tokens than to pick rows
+)
 
 
 class Layout(NamedTuple):
@@ -56,7 +58,9 @@ def draw(key: Array, spec: Spec) -> Batch:
     return Batch(label, multinomial(what, slots(spec), spec.seq_length - 1, spec.batch))
 
 
-def multinomial(key: Array, p: Float[Array, " slot"], total: int, rows: int) -> Float[Array, "row slot"]:
+def multinomial(
+    key: Array, p: Float[Array, " slot"], total: int, rows: int
+) -> Float[Array, "row slot"]:
     """Counts of `total` independent tokens, in every row; probabilities are rounded to multiples
     of 2^-32."""
     words = jr.bits(key, (total, rows), jnp.uint32)
@@ -67,7 +71,9 @@ def multinomial(key: Array, p: Float[Array, " slot"], total: int, rows: int) -> 
     return jnp.diff(jnp.concatenate([ends, whole]), axis=0).T.astype(float)
 
 
-def _below_in_turn(words: UInt32[Array, "token row"], edges: UInt32[Array, " edge"]) -> Int[Array, "edge row"]:
+def _below_in_turn(
+    words: UInt32[Array, "token row"], edges: UInt32[Array, " edge"]
+) -> Int[Array, "edge row"]:
     """How many tokens of a row lie below each edge; a CPU likes one token after the other."""
 
     def add(below, word):
@@ -77,7 +83,9 @@ def _below_in_turn(words: UInt32[Array, "token row"], edges: UInt32[Array, " edg
     return jax.lax.scan(add, none, words)[0]
 
 
-def _below_at_once(words: UInt32[Array, "token row"], edges: UInt32[Array, " edge"]) -> Int[Array, "edge row"]:
+def _below_at_once(
+    words: UInt32[Array, "token row"], edges: UInt32[Array, " edge"]
+) -> Int[Array, "edge row"]:
     """The same in one go, as a GPU likes it."""
     return (words[None] < edges[:, None, None]).sum(1, dtype=jnp.int32)
 
@@ -106,7 +114,9 @@ def gradient(
     return Weights(dY / B, to_table(by_class, layout) / B), loss.mean()
 
 
-def _at_once(weights: Weights, batch: Batch, mine: Array, copies: Array, layout: Layout) -> tuple[Array, Array, Array]:
+def _at_once(
+    weights: Weights, batch: Batch, mine: Array, copies: Array, layout: Layout
+) -> tuple[Array, Array, Array]:
     """By products with all context tokens, samples on the last axis: fast for few classes."""
     Y = weights.Y
     C = layout.common
@@ -124,7 +134,9 @@ def _at_once(weights: Weights, batch: Batch, mine: Array, copies: Array, layout:
     return wide @ read.r.T, mine.T @ model.project(f, g, axis=0).T, read.loss
 
 
-def _by_class(weights: Weights, batch: Batch, mine: Array, copies: Array, layout: Layout) -> tuple[Array, Array, Array]:
+def _by_class(
+    weights: Weights, batch: Batch, mine: Array, copies: Array, layout: Layout
+) -> tuple[Array, Array, Array]:
     """The same with only those rows of Y that a sample's own class has: fast for many classes."""
     Y = weights.Y
     C = layout.common
@@ -133,10 +145,14 @@ def _by_class(weights: Weights, batch: Batch, mine: Array, copies: Array, layout
     shared = Y[:C]
     blocks = Y[C:].reshape(layout.labels, -1, Y.shape[1])
     own = blocks[label]
-    read = model.read_out(f[:, :C] @ shared + jnp.einsum("sd,sdo->so", f[:, C:], own), label, copies)
+    read = model.read_out(
+        f[:, :C] @ shared + jnp.einsum("sd,sdo->so", f[:, C:], own), label, copies
+    )
     weighted = read.r * copies
     g = jnp.concatenate([weighted @ shared.T, jnp.einsum("so,sdo->sd", weighted, own)], axis=1)
-    of_own = jax.lax.platform_dependent(label, f[:, C:], read.r, blocks, cpu=_add_in_turn, default=_add_at_once)
+    of_own = jax.lax.platform_dependent(
+        label, f[:, C:], read.r, blocks, cpu=_add_in_turn, default=_add_at_once
+    )
     dY = jnp.concatenate([f[:, :C].T @ read.r, of_own.reshape(-1, Y.shape[1])])
     return dY, mine.T @ model.project(f, g), read.loss
 

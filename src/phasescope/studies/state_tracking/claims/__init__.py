@@ -1,6 +1,15 @@
 """One function per theorem, lemma and figure statement: the theory's, then the decoder's."""
 
-from . import attention, decoder, features, recursion, residual, self_training, starts, training_sets
+from . import (
+    attention,
+    decoder,
+    features,
+    recursion,
+    residual,
+    self_training,
+    starts,
+    training_sets,
+)
 
 claims = (
     *features.claims,

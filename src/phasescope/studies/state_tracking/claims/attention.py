@@ -46,7 +46,11 @@ def the_first_step_opens_a_gap_of_one_over_log_d(sweep):
     gap = (q43 - q44) * log_d
     height = q43 * log_d
     flat = ps.at_most(gap.max() / gap.min(), 1.1, "largest gap log d over smallest")
-    return flat & ps.within(gap, 0.32, 0.36, "(q43 - q44) log d") & ps.within(height, 1.28, 1.37, "q43 log d")
+    return (
+        flat
+        & ps.within(gap, 0.32, 0.36, "(q43 - q44) log d")
+        & ps.within(height, 1.28, 1.37, "q43 log d")
+    )
 
 
 @ps.claim(
@@ -144,7 +148,9 @@ def concentration_takes_a_power_of_d(*runs):
     verdicts = []
     for run in runs:
         spec = spec_of(run)
-        time = np.interp(-2.4e-3, -run.epsilon.sel(step=2).values, run.log_time.values, right=np.nan)
+        time = np.interp(
+            -2.4e-3, -run.epsilon.sel(step=2).values, run.log_time.values, right=np.nan
+        )
         power = time / np.log10(spec.vocabulary)
         verdicts += [
             ps.within(time, 16.5, 16.9, "log10 t"),

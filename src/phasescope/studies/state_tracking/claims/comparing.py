@@ -61,7 +61,11 @@ def solved(run: xr.Dataset, name: str, least: float = 0.95) -> ps.Verdict:
 def concentration(run: xr.Dataset, length: int) -> xr.DataArray:
     """1 - epsilon: attention on the two right clauses together, mean over the steps of chains of this length."""
     last = run.isel(time=-1).sel(test_length=length)
-    return (last.attention_predicate + last.attention_answer).isel(step=slice(length)).mean("step", skipna=False)
+    return (
+        (last.attention_predicate + last.attention_answer)
+        .isel(step=slice(length))
+        .mean("step", skipna=False)
+    )
 
 
 def along(run: xr.Dataset, band: str, length: int) -> xr.DataArray:
@@ -76,7 +80,11 @@ def fall_within(run: xr.Dataset, band: str, lo: float, hi: float, length: int = 
     A straight line is fitted to all steps, so that two noisy ends do not decide.
     """
     here = along(run, band, length)
-    slope, start = np.polyfit(np.arange(length), here.values, 1) if np.isfinite(here).all() else (np.nan, np.nan)
+    slope, start = (
+        np.polyfit(np.arange(length), here.values, 1)
+        if np.isfinite(here).all()
+        else (np.nan, np.nan)
+    )
     falls = xr.DataArray(-slope * (length - 1) / start)
     share = ps.within(here, 0.1, 0.6, f"attention on the right {band}")
     return ps.within(falls, lo, hi, f"relative fall at length {length}") & share
@@ -86,7 +94,10 @@ def own_answer(run: xr.Dataset) -> xr.DataArray:
     """Attention of answers on themselves at the training length and the end of training, mean over heads and steps."""
     length = int(run.test_length[0])
     return (
-        run.attention_answer.isel(time=-1).sel(test_length=length).isel(step=slice(length)).mean("step", skipna=False)
+        run.attention_answer.isel(time=-1)
+        .sel(test_length=length)
+        .isel(step=slice(length))
+        .mean("step", skipna=False)
     )
 
 
@@ -99,7 +110,15 @@ def moves_right(run: xr.Dataset, slack: float = 0.02) -> ps.Verdict:
     """After each later stage, accuracy at twice its length and beyond is what it was before, or more."""
     found = []
     for k, (before, after) in enumerate(itertools.pairwise(ends_of_stages(run)), 1):
-        far = run.test_length >= min(2 ** (k + 1) * int(run.test_length[0]), int(run.test_length[-1]))
-        gain = (after.accuracy - before.accuracy).mean("seed", skipna=False).isel(test_length=np.flatnonzero(far))
-        found.append(ps.within(gain, -slack, 1.0, f"gain of stage {k} at twice its length and beyond"))
+        far = run.test_length >= min(
+            2 ** (k + 1) * int(run.test_length[0]), int(run.test_length[-1])
+        )
+        gain = (
+            (after.accuracy - before.accuracy)
+            .mean("seed", skipna=False)
+            .isel(test_length=np.flatnonzero(far))
+        )
+        found.append(
+            ps.within(gain, -slack, 1.0, f"gain of stage {k} at twice its length and beyond")
+        )
     return ps.all_of(found)

@@ -16,7 +16,9 @@ from . import recorded
 from .comparing import ahead, concentration, fall_within, reach, solved
 
 FAILS = ps.Outcome.FAILS
-norm, plain, residual = (tuple(x.values()) for x in (recorded.norm, recorded.plain, recorded.residual))
+norm, plain, residual = (
+    tuple(x.values()) for x in (recorded.norm, recorded.plain, recorded.residual)
+)
 
 
 @ps.claim(
@@ -34,7 +36,9 @@ def the_cyclic_task_extrapolates_further(cyclic: xr.Dataset, symmetric: xr.Datas
 
 
 @ps.claim("ours, on Figure 1a", ps.published(*norm), id="F1a-updates")
-def updates_move_the_curve_after_the_task_is_solved(cyclic: xr.Dataset, symmetric: xr.Dataset) -> ps.Verdict:
+def updates_move_the_curve_after_the_task_is_solved(
+    cyclic: xr.Dataset, symmetric: xr.Dataset
+) -> ps.Verdict:
     """From 10,000 to 20,000 updates the reach grows for both groups, though the training length was solved before."""
     found = []
     for name, run in (("C6", cyclic), ("S5", symmetric)):
@@ -55,9 +59,15 @@ def updates_move_the_curve_after_the_task_is_solved(cyclic: xr.Dataset, symmetri
     ps.beyond(*residual, expect=FAILS, because="trained end to end, S5 concentrates more than C6"),
     id="separation-decoder",
 )
-def the_cyclic_task_concentrates_attention_more(cyclic: xr.Dataset, symmetric: xr.Dataset) -> ps.Verdict:
+def the_cyclic_task_concentrates_attention_more(
+    cyclic: xr.Dataset, symmetric: xr.Dataset
+) -> ps.Verdict:
     """Attention on the two right clauses, at four times the training length, is greater for C6 than for S5."""
-    return ahead(concentration(cyclic, 20), concentration(symmetric, 20), "attention on the right clauses, C6 - S5")
+    return ahead(
+        concentration(cyclic, 20),
+        concentration(symmetric, 20),
+        "attention on the right clauses, C6 - S5",
+    )
 
 
 @ps.claim("Figure 2", ps.published(*norm), ps.theory(*plain), id="F2")
@@ -80,7 +90,9 @@ def attention_has_two_bands(cyclic: xr.Dataset, symmetric: xr.Dataset) -> ps.Ver
 
 
 @ps.claim("Figure 5", ps.published(*norm), ps.theory(*plain), ps.beyond(*residual), id="F5")
-def the_predicate_band_follows_the_order_of_the_predicates(cyclic: xr.Dataset, symmetric: xr.Dataset) -> ps.Verdict:
+def the_predicate_band_follows_the_order_of_the_predicates(
+    cyclic: xr.Dataset, symmetric: xr.Dataset
+) -> ps.Verdict:
     """With the predicates in another order, attention is that of Figure 2 with its columns in that order, exactly;
     so the band moves with them."""
     found = []
@@ -88,8 +100,12 @@ def the_predicate_band_follows_the_order_of_the_predicates(cyclic: xr.Dataset, s
         L = run.sizes["query"]
         back = [*np.argsort(order(L)), *range(L, 2 * L)]
         undone = run.heat_permuted.isel(clause=back).assign_coords(clause=run.clause)
-        found.append(ps.agree(undone, run.heat, atol=1e-6, what=f"{name}: attention after undoing the order"))
-        moved = abs(run.heat_permuted - run.heat).max(("clause", "query")).mean("head", skipna=False)
+        found.append(
+            ps.agree(undone, run.heat, atol=1e-6, what=f"{name}: attention after undoing the order")
+        )
+        moved = (
+            abs(run.heat_permuted - run.heat).max(("clause", "query")).mean("head", skipna=False)
+        )
         found.append(ps.at_least(moved, 0.3, f"{name}: largest change of an entry"))
     return ps.all_of(found)
 
@@ -111,13 +127,17 @@ def predicate_attention_decays_for_the_symmetric_task(symmetric: xr.Dataset) -> 
 
 
 @ps.claim("Figure 6", ps.published(*norm), id="F6-length")
-def predicate_attention_is_lower_on_longer_chains(cyclic: xr.Dataset, symmetric: xr.Dataset) -> ps.Verdict:
+def predicate_attention_is_lower_on_longer_chains(
+    cyclic: xr.Dataset, symmetric: xr.Dataset
+) -> ps.Verdict:
     """In every seed the attention on the right predicate, mean over steps, falls from length 10 to length 20, by less
     than the half that even spreading would take."""
     found = []
     for name, run in (("C6", cyclic), ("S5", symmetric)):
         last = run.attention_predicate.isel(time=-1)
-        ten, twenty = (last.sel(test_length=n).isel(step=slice(n)).mean("step", skipna=False) for n in (10, 20))
+        ten, twenty = (
+            last.sel(test_length=n).isel(step=slice(n)).mean("step", skipna=False) for n in (10, 20)
+        )
         found += [
             ps.within(twenty / ten, 0.5, 0.99, f"{name}: attention at 20 over attention at 10"),
             ps.within(ten, 0.1, 0.6, f"{name}: attention at 10"),
@@ -133,7 +153,9 @@ def answer_attention_decays_for_the_cyclic_task(cyclic: xr.Dataset) -> ps.Verdic
 
 @ps.claim(
     "Figure 7",
-    ps.published(norm[1], expect=FAILS, because="it decays as for C6: earlier answers take their share"),
+    ps.published(
+        norm[1], expect=FAILS, because="it decays as for C6: earlier answers take their share"
+    ),
     id="F7-symmetric",
 )
 def answer_attention_is_stable_for_the_symmetric_task(symmetric: xr.Dataset) -> ps.Verdict:

@@ -30,31 +30,69 @@ emerging = {
     for group in ("C3", "C4", "C5", "C6")
 }
 emerging_S3 = ps.sweeps(features, group="S3", seeds=2, steps=40_000, at=[0, 40_000])
-learning_C3 = ps.runs(features, group="C3", steps=EMERGED, at=[0, 1, 100, *range(5000, 20_001, 50), 35_000, EMERGED])
+learning_C3 = ps.runs(
+    features, group="C3", steps=EMERGED, at=[0, 1, 100, *range(5000, 20_001, 50), 35_000, EMERGED]
+)
 learning_S3 = ps.runs(features, group="S3", steps=40_000)
 # kappa = 1e-3 (d = 1e4, q = 4): the linear trap.
-trapped = {g: ps.runs(features, group=g, vocabulary=1e4, power=4, steps=20_000) for g in ("C3", "C4")}
-trapped_seeds = ps.sweeps(features, group="C3", vocabulary=1e4, power=4, seeds=2, steps=20_000, at=[0, 20_000])
+trapped = {
+    g: ps.runs(features, group=g, vocabulary=1e4, power=4, steps=20_000) for g in ("C3", "C4")
+}
+trapped_seeds = ps.sweeps(
+    features, group="C3", vocabulary=1e4, power=4, seeds=2, steps=20_000, at=[0, 20_000]
+)
 # The flow's path to the limit features.
 limit_C3 = ps.runs(features, group="C3", steps=20_000, pace="path", distance=8000)
 limit_S3 = ps.runs(features, group="S3", clip=3.0, steps=40_000, pace="path", distance=10_000)
 
 # Stage 2 with limit features: along the flow's path.
 early = ps.sweeps(
-    routing, group="C4", vocabulary=[1e3, 1e4, 1e6, 1e8, 1e12], power=4, pace="path", stride=0.001, distance=250
+    routing,
+    group="C4",
+    vocabulary=[1e3, 1e4, 1e6, 1e8, 1e12],
+    power=4,
+    pace="path",
+    stride=0.001,
+    distance=250,
 )
 path = {
     g: ps.runs(routing, group=g, vocabulary=1e4, power=4, pace="path", distance=n)
     for g, n in (("C4", 1300), ("C6", 1260))
 }
-alone = ps.runs(routing, group="C4", vocabulary=1e4, power=4, pace="path", algorithm=2, threshold=3.5, distance=800)
+alone = ps.runs(
+    routing,
+    group="C4",
+    vocabulary=1e4,
+    power=4,
+    pace="path",
+    algorithm=2,
+    threshold=3.5,
+    distance=800,
+)
 equal_loss = {
-    g: ps.runs(routing, group=g, vocabulary=1e4, power=4, pace="path", algorithm=2, threshold=2.5, distance=800)
+    g: ps.runs(
+        routing,
+        group=g,
+        vocabulary=1e4,
+        power=4,
+        pace="path",
+        algorithm=2,
+        threshold=2.5,
+        distance=800,
+    )
     for g in ("C4", "S3", "S4")
 }
 # With features as 70 000 updates leave them: 6000 updates of Q.
 trained = {
-    g: ps.runs(routing, group=g, features="trained", algorithm=a, threshold=3.9, attention_eta=0.02, steps=6000)
+    g: ps.runs(
+        routing,
+        group=g,
+        features="trained",
+        algorithm=a,
+        threshold=3.9,
+        attention_eta=0.02,
+        steps=6000,
+    )
     for g, a in (("C4", 1), ("C6", 1), ("S3", 2))
 }
 
@@ -82,8 +120,12 @@ early_stop = recursion("S3", 10.0, 1.0)
 # Without a run.
 identity = ps.tables(tables.gradient_identity)
 dilution = ps.tables(tables.dilution_identity)
-reach = ps.tables(tables.accuracy_by_length, group="C6", lengths=tuple(range(10, 41, 2)), q43=3.0, q44=3.0)
+reach = ps.tables(
+    tables.accuracy_by_length, group="C6", lengths=tuple(range(10, 41, 2)), q43=3.0, q44=3.0
+)
 far = {
-    g: ps.tables(tables.accuracy_by_length, group=g, lengths=(80,), q43=4.0, q44=4.0, vocabulary=1e4, power=4)
+    g: ps.tables(
+        tables.accuracy_by_length, group=g, lengths=(80,), q43=4.0, q44=4.0, vocabulary=1e4, power=4
+    )
     for g in ("C6", "S3", "S4", "S5")
 }

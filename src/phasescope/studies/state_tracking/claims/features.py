@@ -7,7 +7,15 @@ import xarray as xr
 
 import phasescope as ps
 
-from ..phases import emergence, overlaps, ran_to_the_end, rank_correlation, seeds_of, shapes, spec_of
+from ..phases import (
+    emergence,
+    overlaps,
+    ran_to_the_end,
+    rank_correlation,
+    seeds_of,
+    shapes,
+    spec_of,
+)
 from ..theory_model import limits
 from . import evidence
 
@@ -22,7 +30,9 @@ def slot_four_learns_to_copy_the_variable(run):
     smallest = float(end.copy_sum.min())
     return (
         ps.at_most(10 * end.strongest, smallest, "10 x largest other weight of an input slot")
-        & ps.at_most(10 * end.off_variable, smallest, "10 x largest weight of a class that is no variable")
+        & ps.at_most(
+            10 * end.off_variable, smallest, "10 x largest weight of a class that is no variable"
+        )
         & ps.at_most(end.slot_loss, 1e-3, "loss")
         & ps.within(end.copy_sum, 21.0, 22.5, "diagonal sums")
         & ran_to_the_end(run)
@@ -35,14 +45,19 @@ def _in_order(*runs) -> ps.Verdict:
         found = [emergence(one) for one in seeds_of(run)]
         tau = np.array([rank_correlation(f) for f in found])
         hit = float(np.mean([f.hit.mean() for f in found]))
-        verdicts.append(ps.at_least(tau, 0.9, "Kendall's tau") & ps.at_least(hit, 0.9, "share of neurons foreseen"))
+        verdicts.append(
+            ps.at_least(tau, 0.9, "Kendall's tau")
+            & ps.at_least(hit, 0.9, "share of neurons foreseen")
+        )
     return ps.all_of(verdicts)
 
 
 @ps.claim(
     "Definition B.3, equation (16)",
     ps.theory(*evidence.emerging.values()),
-    ps.beyond(evidence.trapped_seeds, expect=ps.Outcome.UNDECIDED, because=f"no feature emerges; {TRAP}"),
+    ps.beyond(
+        evidence.trapped_seeds, expect=ps.Outcome.UNDECIDED, because=f"no feature emerges; {TRAP}"
+    ),
     id="B.3",
 )
 def features_emerge_in_the_order_of_their_start(*runs):
@@ -68,12 +83,23 @@ def symmetric_features_emerge_in_order_too(run):
 def learning_intervals_hardly_overlap(*runs):
     """A feature grows from the knee to log(d) / 2 before the next begins; at most one pair of neighbours in ten overlaps."""
     found = [emergence(one) for run in runs for one in seeds_of(run)]
-    share = np.array([overlaps(f) / (f.sizes["rank"] - 1) if np.isfinite(f.time).all() else np.nan for f in found])
+    share = np.array(
+        [
+            overlaps(f) / (f.sizes["rank"] - 1) if np.isfinite(f.time).all() else np.nan
+            for f in found
+        ]
+    )
     growth = np.array([float((f.time - f.begin).max()) for f in found])
-    return ps.at_most(share, 0.15, "share of overlapping neighbours") & ps.within(growth, 1.0, 200.0, "updates to grow")
+    return ps.at_most(share, 0.15, "share of overlapping neighbours") & ps.within(
+        growth, 1.0, 200.0, "updates to grow"
+    )
 
 
-@ps.claim("not in the paper: the linear trap", ps.beyond(evidence.trapped["C3"], evidence.trapped["C4"]), id="trap")
+@ps.claim(
+    "not in the paper: the linear trap",
+    ps.beyond(evidence.trapped["C3"], evidence.trapped["C4"]),
+    id="trap",
+)
 def below_the_order_parameter_training_stays_uniform(*runs):
     """At kappa << 1 descent ends in the uniform guess over values: loss log n_y within 1e-3, accuracy 1 / n_y."""
     verdicts = []
@@ -90,7 +116,9 @@ def below_the_order_parameter_training_stays_uniform(*runs):
 
 def _last_shapes(run: xr.Dataset) -> tuple[dict[str, xr.DataArray], float]:
     spec = spec_of(run)
-    return shapes(run.isel(time=-1).assign_attrs(run.attrs)), float(spec.clip * np.log(spec.vocabulary))
+    return shapes(run.isel(time=-1).assign_attrs(run.attrs)), float(
+        spec.clip * np.log(spec.vocabulary)
+    )
 
 
 @ps.claim(
@@ -131,7 +159,11 @@ def sums_over_actions_and_values_stay_balanced(run):
     """The sum of V(g) less the sum of V(y) of a neuron never changes, while V itself grows past log(d)."""
     moved = float(abs(run.V_g).isel(time=-1).max())
     grown = ps.at_least(moved, np.log(spec_of(run).vocabulary), "largest |V(g)|")
-    return ps.constant(run.conserved, atol=1e-9, what="sum V(g) - sum V(y)") & grown & ran_to_the_end(run)
+    return (
+        ps.constant(run.conserved, atol=1e-9, what="sum V(g) - sum V(y)")
+        & grown
+        & ran_to_the_end(run)
+    )
 
 
 @ps.claim(
@@ -168,10 +200,16 @@ def symmetric_features_have_the_factors_of_the_main_text(run):
     n = spec_of(run).action.values
     g = found["g"].mean() / (2 * B)
     y = found["y"].mean() * n / (2 * B)
-    return ps.within(g, 0.9, 1.1, "V(g) / 2B") & ps.within(y, 0.9, 1.1, "n_y V(y) / 2B") & ran_to_the_end(run)
+    return (
+        ps.within(g, 0.9, 1.1, "V(g) / 2B")
+        & ps.within(y, 0.9, 1.1, "n_y V(y) / 2B")
+        & ran_to_the_end(run)
+    )
 
 
-@ps.claim("not in the paper: reversal at finite time", ps.beyond(evidence.learning_S3), id="18-reversed")
+@ps.claim(
+    "not in the paper: reversal at finite time", ps.beyond(evidence.learning_S3), id="18-reversed"
+)
 def the_imbalance_is_reversed_at_first(run):
     """After 40 000 updates the symmetric task has V(g) < V(y), by a factor 1.4 at least, opposite to its limit."""
     found, _ = _last_shapes(run)

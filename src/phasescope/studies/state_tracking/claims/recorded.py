@@ -17,7 +17,11 @@ from ..training import control, decoder, self_training
 FOLDER = Path(__file__).parent.parent / "recorded"
 GROUPS = ("C6", "S5")
 SETS = (2_000, 10_000, 50_000, 500_000)
-VARIANTS = {"norm": {"layer_norm": True}, "plain": {}, "residual": {"layer_norm": True, "residual": True}}
+VARIANTS = {
+    "norm": {"layer_norm": True},
+    "plain": {},
+    "residual": {"layer_norm": True, "residual": True},
+}
 STARTS = (0.2, 0.5)
 SEEDS = 5
 
@@ -29,7 +33,9 @@ def _piece(name: str, arm: Any, block: int = SEEDS, **changes: Any):
 
 def _fresh(variant: str) -> dict[str, Any]:
     return {
-        f"{variant}_{group}": _piece(f"{variant}_{group}", decoder, group=group, **VARIANTS[variant])
+        f"{variant}_{group}": _piece(
+            f"{variant}_{group}", decoder, group=group, **VARIANTS[variant]
+        )
         for group in GROUPS
     }
 
@@ -37,13 +43,25 @@ def _fresh(variant: str) -> dict[str, Any]:
 norm, plain, residual = (_fresh(variant) for variant in VARIANTS)
 fixed = {
     f"sets_{group}": _piece(
-        f"sets_{group}", decoder, SEEDS * len(SETS), group=group, dataset=list(SETS), layer_norm=True
+        f"sets_{group}",
+        decoder,
+        SEEDS * len(SETS),
+        group=group,
+        dataset=list(SETS),
+        layer_norm=True,
     )
     for group in GROUPS
 }
 stages = {
     f"{arm.__name__}_S5": _piece(
-        f"{arm.__name__}_S5", arm, group="S5", layer_norm=True, steps=8000, stages=3, stage_steps=3000, records=2
+        f"{arm.__name__}_S5",
+        arm,
+        group="S5",
+        layer_norm=True,
+        steps=8000,
+        stages=3,
+        stage_steps=3000,
+        records=2,
     )
     for arm in (self_training, control)
 }

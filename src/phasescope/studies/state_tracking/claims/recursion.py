@@ -32,9 +32,9 @@ def _at_loss(run, level: float) -> float:
 def simply_transitive_tasks_concentrate_more(cyclic, *symmetric):
     """At equal loss, attention on wrong clauses is at least 20% less for the cyclic task than for the symmetric ones."""
     eps = [_at_loss(run, 1e-10) for run in (cyclic, *symmetric)]
-    return ps.at_least(np.array(eps[1:]) / eps[0], 1.2, "eps symmetric / eps cyclic") & ran_to_the_end(
-        cyclic, *symmetric
-    )
+    return ps.at_least(
+        np.array(eps[1:]) / eps[0], 1.2, "eps symmetric / eps cyclic"
+    ) & ran_to_the_end(cyclic, *symmetric)
 
 
 @ps.claim(
@@ -46,14 +46,20 @@ def unfinished_features_separate_the_tasks(*runs):
     """With features as training leaves them, 6000 updates bring the cyclic tasks to a smaller eps than the symmetric one."""
     *cyclic, symmetric = (float(run.epsilon.sel(step=2).isel(time=-1)) for run in runs)
     lead = ps.at_most(np.array(cyclic), symmetric, "eps of the cyclic tasks")
-    return lead & ps.within(np.array([*cyclic, symmetric]), 0.08, 0.13, "eps") & ran_to_the_end(*runs)
+    return (
+        lead & ps.within(np.array([*cyclic, symmetric]), 0.08, 0.13, "eps") & ran_to_the_end(*runs)
+    )
 
 
-@ps.claim("not in the paper: equal attention", ps.theory(*evidence.far.values()), id="equal-attention")
+@ps.claim(
+    "not in the paper: equal attention", ps.theory(*evidence.far.values()), id="equal-attention"
+)
 def symmetric_tasks_do_better_at_equal_attention(cyclic, *symmetric):
     """At q_43 = q_44 = 4 and L = 80 the cyclic task fails where S3, S4 and S5 mostly succeed."""
     rates = np.array([float(t.rollout.isel(chain_length=0)) for t in symmetric])
-    return ps.at_most(cyclic.rollout, 0.3, "accuracy of C6") & ps.within(rates, 0.6, 1.0, "accuracy of S3, S4, S5")
+    return ps.at_most(cyclic.rollout, 0.3, "accuracy of C6") & ps.within(
+        rates, 0.6, 1.0, "accuracy of S3, S4, S5"
+    )
 
 
 LATE = "C_B = 10, E_1 = 3.95: S4 falls behind from L = 16 on; with E_1 = 1 even S3 never solves twice the length"
@@ -67,7 +73,9 @@ LATE = "C_B = 10, E_1 = 3.95: S4 falls behind from L = 16 on; with E_1 = 1 even 
 )
 def every_stage_solves_twice_its_length(*runs):
     """At the end of each stage chains of twice its length are followed to the end, by 95 of 100 rollouts at least."""
-    return ps.all_of(ps.at_least(solved(run, 2), 0.95, "accuracy at 2 L_k") for run in runs) & ran_to_the_end(*runs)
+    return ps.all_of(
+        ps.at_least(solved(run, 2), 0.95, "accuracy at 2 L_k") for run in runs
+    ) & ran_to_the_end(*runs)
 
 
 @ps.claim(
@@ -96,10 +104,14 @@ def even_an_early_threshold_is_enough(run):
 )
 def wrong_clauses_keep_less_than_a_hundredth(*runs):
     """At the end of each stage eps <= 0.01 at its length."""
-    return ps.all_of(ps.at_most(stage_ends(run).stage_epsilon, 0.01, "eps") for run in runs) & ran_to_the_end(*runs)
+    return ps.all_of(
+        ps.at_most(stage_ends(run).stage_epsilon, 0.01, "eps") for run in runs
+    ) & ran_to_the_end(*runs)
 
 
-@ps.claim("Theorem 5.1 (2), from stage to stage", ps.theory(*STRONG), ps.beyond(*WEAK), id="5.1-2-ratio")
+@ps.claim(
+    "Theorem 5.1 (2), from stage to stage", ps.theory(*STRONG), ps.beyond(*WEAK), id="5.1-2-ratio"
+)
 def doubling_at_most_doubles_the_dilution(*runs):
     """eps at the start of a stage is at most twice eps at the end of the one before; measured 1.4 to 1.8."""
     verdicts = []
@@ -107,11 +119,18 @@ def doubling_at_most_doubles_the_dilution(*runs):
         ends = stage_ends(run)
         weight = np.exp(ends.q43) + np.exp(ends.q44)
         doubled = 2 * ends.length / (2 * ends.length + weight)
-        verdicts.append(ps.within(doubled / ends.stage_epsilon, 1.3, 2.0, "eps after doubling / before"))
+        verdicts.append(
+            ps.within(doubled / ends.stage_epsilon, 1.3, 2.0, "eps after doubling / before")
+        )
     return ps.all_of(verdicts) & ran_to_the_end(*runs)
 
 
-@ps.claim("Lemma F.16: the recursion", ps.theory(*STRONG), ps.beyond(*WEAK, evidence.weak["C6"]), id="recursion")
+@ps.claim(
+    "Lemma F.16: the recursion",
+    ps.theory(*STRONG),
+    ps.beyond(*WEAK, evidence.weak["C6"]),
+    id="recursion",
+)
 def scores_grow_like_the_length(*runs):
     """e^q43 + e^q44 at the end of a stage is a constant times L_k, within a factor 2, over all stages."""
     verdicts = []
@@ -119,7 +138,9 @@ def scores_grow_like_the_length(*runs):
         ends = stage_ends(run)
         ratio = (np.exp(ends.q43) + np.exp(ends.q44)) / ends.length
         constant = np.exp(np.log(ratio).mean(skipna=False))
-        verdicts.append(ps.within(ratio / constant, 0.5, 2.0, "(e^q43 + e^q44) / L_k over its mean"))
+        verdicts.append(
+            ps.within(ratio / constant, 0.5, 2.0, "(e^q43 + e^q44) / L_k over its mean")
+        )
         verdicts.append(ps.at_least(ends.length.max(), 2.0 ** spec_of(run).stages, "last length"))
     return ps.all_of(verdicts) & ran_to_the_end(*runs)
 
@@ -138,11 +159,18 @@ def the_gap_of_symmetric_tasks_stays_small_and_changes_sign(*runs):
     return ps.all_of(verdicts) & ran_to_the_end(*runs)
 
 
-@ps.claim("Corollary 5.1", ps.theory(*STRONG), ps.beyond(*WEAK, expect=ps.Outcome.FAILS, because=LATE), id="5.1-cor")
+@ps.claim(
+    "Corollary 5.1",
+    ps.theory(*STRONG),
+    ps.beyond(*WEAK, expect=ps.Outcome.FAILS, because=LATE),
+    id="5.1-cor",
+)
 def six_stages_reach_length_128(*runs):
     """After log2(64) stages chains of length 128 are followed by 95 of 100 rollouts at least."""
     last = [run.rollout_accuracy.isel(stage_end=-1).sel(chain_length=128) for run in runs]
-    return ps.at_least(np.array([float(x) for x in last]), 0.95, "accuracy at 128") & ran_to_the_end(*runs)
+    return ps.at_least(
+        np.array([float(x) for x in last]), 0.95, "accuracy at 128"
+    ) & ran_to_the_end(*runs)
 
 
 claims = (

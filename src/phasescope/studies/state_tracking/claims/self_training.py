@@ -17,7 +17,9 @@ def self_training_moves_the_curve_right(taught: xr.Dataset) -> ps.Verdict:
     """After each stage on self-labelled chains of length 10, 20 and 40, S5 is solved at twice that length and beyond as
     often as before the stage or more (slack 0.02), and after all three it reaches further than before."""
     ends = ends_of_stages(taught)
-    further = ahead(reach(ends[-1].accuracy), reach(ends[0].accuracy), "reach after - before self-training")
+    further = ahead(
+        reach(ends[-1].accuracy), reach(ends[0].accuracy), "reach after - before self-training"
+    )
     return further & moves_right(taught) & solved(taught, "S5")
 
 
@@ -31,7 +33,9 @@ def self_training_moves_the_curve_right(taught: xr.Dataset) -> ps.Verdict:
     ),
     id="F1b-control",
 )
-def self_training_does_better_than_its_control(taught: xr.Dataset, control: xr.Dataset) -> ps.Verdict:
+def self_training_does_better_than_its_control(
+    taught: xr.Dataset, control: xr.Dataset
+) -> ps.Verdict:
     """After as many updates, self-training reaches half an octave further than going on at the first length with true
     labels."""
     a, b = (reach(run.accuracy.isel(time=-1)) for run in (taught, control))

@@ -28,9 +28,14 @@ def smaller_embeddings_at_the_start_shorten_the_reach(
     """Started with embeddings of size 0.2 instead of 1, both groups reach half an octave less far after as many updates, though
     they solve the training length."""
     found = []
-    for name, run, whole in zip(NAMES, (cyclic, symmetric), (full_cyclic, full_symmetric), strict=True):
+    for name, run, whole in zip(
+        NAMES, (cyclic, symmetric), (full_cyclic, full_symmetric), strict=True
+    ):
         least = run.sel(embedding_scale=0.2)
-        found += [ahead(_end(whole), _end(least), f"{name}: reach from size 1 - 0.2", by=0.1), solved(least, name)]
+        found += [
+            ahead(_end(whole), _end(least), f"{name}: reach from size 1 - 0.2", by=0.1),
+            solved(least, name),
+        ]
     return ps.all_of(found)
 
 

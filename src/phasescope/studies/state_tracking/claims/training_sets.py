@@ -41,12 +41,16 @@ def _fitted(*runs: xr.Dataset) -> ps.Verdict:
     ps.published(recorded.fixed["sets_C6"], recorded.norm["norm_C6"]),
     id="F1a-set-cyclic",
 )
-def a_set_of_50000_serves_the_cyclic_task_as_well_as_fresh_chains(sets: xr.Dataset, fresh: xr.Dataset) -> ps.Verdict:
+def a_set_of_50000_serves_the_cyclic_task_as_well_as_fresh_chains(
+    sets: xr.Dataset, fresh: xr.Dataset
+) -> ps.Verdict:
     """C6 trained on 50,000 chains reaches within half an octave of what fresh chains give; on 2,000 it falls behind at twice
     the training length already."""
     from_fresh = fresh.accuracy.isel(time=-1)
     from_sets = sets.accuracy.isel(time=-1)
-    lost = reach(from_fresh).mean("seed", skipna=False) - reach(from_sets).mean("seed", skipna=False)
+    lost = reach(from_fresh).mean("seed", skipna=False) - reach(from_sets).mean(
+        "seed", skipna=False
+    )
     ten = from_sets.sel(test_length=10).mean("seed", skipna=False)
     return (
         ps.within(lost.sel(dataset=50_000), -0.1, 0.1, "reach lost on 50,000 chains")
@@ -56,14 +60,18 @@ def a_set_of_50000_serves_the_cyclic_task_as_well_as_fresh_chains(sets: xr.Datas
 
 
 @ps.claim("ours, on Figure 1a", ps.published(*both), id="F1a-sets-small")
-def on_small_training_sets_the_contrast_appears(cyclic: xr.Dataset, symmetric: xr.Dataset) -> ps.Verdict:
+def on_small_training_sets_the_contrast_appears(
+    cyclic: xr.Dataset, symmetric: xr.Dataset
+) -> ps.Verdict:
     """On 2,000 and on 10,000 training chains C6 reaches half an octave further than S5, though both fit them."""
     found = [_further(cyclic, symmetric, size, by=0.1) for size in SMALL]
     return ps.all_of(found) & _fitted(cyclic, symmetric)
 
 
 @ps.claim("ours, on Figure 1a", ps.published(*both), id="F1a-sets-picture")
-def on_50000_chains_the_published_picture_is_there(cyclic: xr.Dataset, symmetric: xr.Dataset) -> ps.Verdict:
+def on_50000_chains_the_published_picture_is_there(
+    cyclic: xr.Dataset, symmetric: xr.Dataset
+) -> ps.Verdict:
     """On 50,000 training chains both groups solve the training length, and S5 falls behind C6 on longer ones: over all
     lengths, and at eight times the training length."""
     a, b = (run.sel(dataset=MIDDLE) for run in (cyclic, symmetric))
@@ -75,7 +83,9 @@ def on_50000_chains_the_published_picture_is_there(cyclic: xr.Dataset, symmetric
 @ps.claim(
     "ours, on Figure 1a",
     ps.published(
-        *both, expect=UNDECIDED, because="by 0.12 in the mean, but the interval of five seeds is 0.01 to 0.23"
+        *both,
+        expect=UNDECIDED,
+        because="by 0.12 in the mean, but the interval of five seeds is 0.01 to 0.23",
     ),
     id="F1a-sets-half-octave",
 )
@@ -85,7 +95,9 @@ def on_50000_chains_it_is_half_an_octave(cyclic: xr.Dataset, symmetric: xr.Datas
 
 
 @ps.claim("ours, on Figure 1a", ps.published(*both), id="F1a-sets-large")
-def on_500000_chains_the_contrast_is_reversed(cyclic: xr.Dataset, symmetric: xr.Dataset) -> ps.Verdict:
+def on_500000_chains_the_contrast_is_reversed(
+    cyclic: xr.Dataset, symmetric: xr.Dataset
+) -> ps.Verdict:
     """On 500,000 training chains S5 reaches further than C6, and both solve the training length."""
     a, b = (run.sel(dataset=LARGE) for run in (cyclic, symmetric))
     reach_a, reach_b = (reach(run.accuracy.isel(time=-1)) for run in (a, b))
@@ -99,7 +111,11 @@ def the_symmetric_task_overfits_where_it_falls_behind(symmetric: xr.Dataset) -> 
     last = symmetric.isel(time=-1).mean("seed", skipna=False)
     ratio = last.test_loss / last.loss
     return (
-        ps.at_least(ratio.sel(dataset=[*SMALL, MIDDLE]), 10.0, "loss on fresh chains over training loss, to 50,000")
+        ps.at_least(
+            ratio.sel(dataset=[*SMALL, MIDDLE]),
+            10.0,
+            "loss on fresh chains over training loss, to 50,000",
+        )
         & ps.within(ratio.sel(dataset=LARGE), 0.5, 2.0, "the same at 500,000")
         & _fitted(symmetric)
     )
@@ -120,7 +136,9 @@ def on_small_sets_attention_differs_too(cyclic: xr.Dataset, symmetric: xr.Datase
     ),
     id="sets-attention-picture",
 )
-def where_the_picture_is_there_attention_explains_it(cyclic: xr.Dataset, symmetric: xr.Dataset) -> ps.Verdict:
+def where_the_picture_is_there_attention_explains_it(
+    cyclic: xr.Dataset, symmetric: xr.Dataset
+) -> ps.Verdict:
     """On 50,000 training chains, where C6 reaches further, its attention at length 20 is more concentrated than that of S5."""
     return _sharper(cyclic, symmetric, MIDDLE)
 

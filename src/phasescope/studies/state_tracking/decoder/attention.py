@@ -19,7 +19,9 @@ def heat(
     predicates holds predicate `order[i]`."""
     clauses = network.embed(net, chains)
     if order is not None:
-        clauses = Embedded(clauses.predicates[..., order, :], clauses.answers, clauses.plain_answers)
+        clauses = Embedded(
+            clauses.predicates[..., order, :], clauses.answers, clauses.plain_answers
+        )
     weights, _ = network.attention(net, clauses)
     return weights.mean(axis=tuple(range(weights.ndim - 3)))
 
@@ -31,7 +33,9 @@ def bands(
     L = weights.shape[-2]
     on_predicates = weights[..., :L]
     on_answers = weights[..., L:]
-    return jnp.diagonal(on_predicates, axis1=-2, axis2=-1), jnp.diagonal(on_answers, axis1=-2, axis2=-1)
+    return jnp.diagonal(on_predicates, axis1=-2, axis2=-1), jnp.diagonal(
+        on_answers, axis1=-2, axis2=-1
+    )
 
 
 def along_chain(

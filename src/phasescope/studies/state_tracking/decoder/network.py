@@ -44,7 +44,10 @@ class Norm(eqx.Module):
 
     def __call__(self, x: Float[Array, "... width"]) -> Float[Array, "... width"]:
         centred = x - x.mean(-1, keepdims=True)
-        return centred * jax.lax.rsqrt((centred**2).mean(-1, keepdims=True) + EPSILON) * self.scale + self.shift
+        return (
+            centred * jax.lax.rsqrt((centred**2).mean(-1, keepdims=True) + EPSILON) * self.scale
+            + self.shift
+        )
 
 
 class Decoder(eqx.Module):
@@ -73,7 +76,9 @@ class Embedded(eqx.Module):
     plain_answers: Float[Array, "*batch step width"]  # what a residual stream would add
 
 
-def initial(key: PRNGKeyArray, shape: Shape, dtype: Any = jnp.float32, size: Float[Array, ""] | float = 1.0) -> Decoder:
+def initial(
+    key: PRNGKeyArray, shape: Shape, dtype: Any = jnp.float32, size: Float[Array, ""] | float = 1.0
+) -> Decoder:
     """Embeddings of this size (standard deviation), matrices with variance 1 / (inputs), no biases."""
     if shape.width % shape.heads:
         raise ValueError(f"width={shape.width} cannot be cut into {shape.heads} heads.")
@@ -93,7 +98,9 @@ def initial(key: PRNGKeyArray, shape: Shape, dtype: Any = jnp.float32, size: Flo
     }
     inputs = dict.fromkeys(sizes, D) | {"embedding": 1, "down": F}
     ends = np.cumsum([np.prod(size) for size in sizes.values()])
-    parts = jnp.split(jr.normal(key, (ends[-1],), dtype), ends[:-1])  # one draw: each would be compiled by itself
+    parts = jnp.split(
+        jr.normal(key, (ends[-1],), dtype), ends[:-1]
+    )  # one draw: each would be compiled by itself
     drawn = {
         name: part.reshape(sizes[name]) / np.sqrt(inputs[name]).astype(dtype)
         for name, part in zip(sizes, parts, strict=True)
@@ -134,7 +141,9 @@ def embed(net: Decoder, chains: Chains) -> Embedded:
     names = jnp.asarray(chains.names)[..., :-1]
     values = jnp.asarray(chains.values)[..., :-1]
     answers = embed_answers(net, names, values + net.shape.tokens.first_value)
-    return Embedded(normalised(net, 0, embed_predicates(net, chains)), normalised(net, 0, answers), answers)
+    return Embedded(
+        normalised(net, 0, embed_predicates(net, chains)), normalised(net, 0, answers), answers
+    )
 
 
 def normalised(net: Decoder, place: int, x: Float[Array, "... width"]) -> Float[Array, "... width"]:
@@ -151,18 +160,26 @@ def keys_and_values(net: Decoder, clauses: Float[Array, "... width"]) -> tuple[A
 
 def queries(net: Decoder, clauses: Float[Array, "... width"]) -> Float[Array, "... head size"]:
     """What a clause asks, scaled by the root of a head's size."""
-    return jnp.einsum("...d,dhs->...hs", clauses, net.query) / np.sqrt(net.query.shape[-1]).astype(clauses.dtype)
+    return jnp.einsum("...d,dhs->...hs", clauses, net.query) / np.sqrt(net.query.shape[-1]).astype(
+        clauses.dtype
+    )
 
 
 def logits(
-    net: Decoder, context: Float[Array, "... head size"], answers: Float[Array, "... width"], first: int = 0
+    net: Decoder,
+    context: Float[Array, "... head size"],
+    answers: Float[Array, "... width"],
+    first: int = 0,
 ) -> Float[Array, "... slot token"]:
     """From what the heads fetched to the scores of the next clause's tokens, from slot `first` on."""
     x = jnp.einsum("...hs,hsd->...d", context, net.out)
     x = x + answers if net.shape.residual else x
     h = jax.nn.relu(normalised(net, 1, x) @ net.up + net.up_bias) @ net.down + net.down_bias
     x = x + h if net.shape.residual else h
-    return jnp.einsum("...d,dpt->...pt", normalised(net, 2, x), net.read[:, first:]) + net.read_bias[first:]
+    return (
+        jnp.einsum("...d,dpt->...pt", normalised(net, 2, x), net.read[:, first:])
+        + net.read_bias[first:]
+    )
 
 
 def attention(

@@ -41,12 +41,18 @@ class DecoderObserved(ps.Observables):
 
     loss: Float[Array, ""] = field(symbol=r"\mathcal{L}", doc="loss on training data")
     test_loss: Float[Array, ""] = field(doc="loss on fresh chains of the training length")
-    accuracy: Float[Array, "test_length"] = field(doc="chains with all values right, names given (mode val)")
+    accuracy: Float[Array, "test_length"] = field(
+        doc="chains with all values right, names given (mode val)"
+    )
     accuracy_full: Float[Array, "test_length"] = field(
         doc="chains with all values right, own names fed back (mode full)"
     )
-    step_accuracy: Float[Array, "test_length"] = field(doc="right next values, all earlier answers given")
-    attention_predicate: Float[Array, "test_length step"] = field(doc="weight on the predicate that holds the variable")
+    step_accuracy: Float[Array, "test_length"] = field(
+        doc="right next values, all earlier answers given"
+    )
+    attention_predicate: Float[Array, "test_length step"] = field(
+        doc="weight on the predicate that holds the variable"
+    )
     attention_answer: Float[Array, "test_length step"] = field(doc="weight of an answer on itself")
 
 
@@ -54,9 +60,15 @@ class HeatMaps(ps.Observables):
     """Measured at the end of a stage: mean weights of answers 0..L-1 on predicates 1..L, then answers 0..L-1."""
 
     heat: Float[Array, "head query clause"] = field(doc="at the training length")
-    heat_permuted: Float[Array, "head query clause"] = field(doc="the same, predicates in another order")
-    heat_double: Float[Array, "query_double clause_double"] | None = field(doc="at twice the length, mean over heads")
-    heat_quadruple: Float[Array, "query_quadruple clause_quadruple"] | None = field(doc="at four times the length")
+    heat_permuted: Float[Array, "head query clause"] = field(
+        doc="the same, predicates in another order"
+    )
+    heat_double: Float[Array, "query_double clause_double"] | None = field(
+        doc="at twice the length, mean over heads"
+    )
+    heat_quadruple: Float[Array, "query_quadruple clause_quadruple"] | None = field(
+        doc="at four times the length"
+    )
 
 
 def lengths_of(spec: Spec) -> tuple[int, ...]:
@@ -81,7 +93,9 @@ def chains_to_test(group: str, variables: int, length: int, count: int) -> Chain
 def first(chains: Chains, count: int, length: int) -> Chains:
     """Some of the chains, cut to a length."""
     return Chains(
-        chains.names[:count, : length + 1], chains.actions[:count, :length], chains.values[:count, : length + 1]
+        chains.names[:count, : length + 1],
+        chains.actions[:count, :length],
+        chains.values[:count, : length + 1],
     )
 
 
@@ -104,8 +118,12 @@ def measure(spec: Spec, state: DecoderState) -> DecoderObserved:
     val, full = rollout.accuracies(net, tests, lengths)
     few = first(tests, ATTENTION_CHAINS, lengths[-1])
     predicate, answer, share = attention.at_lengths(net, few, lengths)
-    trained = training_chains(spec, spec.length, TRAINING_CHAINS, jr.fold_in(state.data, 1), state.data)
-    both = jax.tree.map(lambda a, b: jnp.concatenate([a, b]), trained, first(tests, TRAINING_CHAINS, spec.length))
+    trained = training_chains(
+        spec, spec.length, TRAINING_CHAINS, jr.fold_in(state.data, 1), state.data
+    )
+    both = jax.tree.map(
+        lambda a, b: jnp.concatenate([a, b]), trained, first(tests, TRAINING_CHAINS, spec.length)
+    )
     losses = network.losses(net, both)
     return DecoderObserved(
         loss=losses[:TRAINING_CHAINS].mean(),

@@ -25,7 +25,14 @@ import phasescope as ps
 
 DIGITS = 2**-14  # to which attention along chains is kept: the rest is noise, and does not compress
 LONG = ("attention_predicate", "attention_answer", "heat_double", "heat_quadruple")
-TINY: dict[str, Any] = {"samples": 4, "stages": 1, "steps": 6, "stage_steps": 3, "records": 2, "precision": "float32"}
+TINY: dict[str, Any] = {
+    "samples": 4,
+    "stages": 1,
+    "steps": 6,
+    "stage_steps": 3,
+    "records": 2,
+    "precision": "float32",
+}
 
 
 def make(evidence: Any) -> xr.Dataset:
@@ -48,7 +55,9 @@ def _round(x: np.ndarray) -> np.ndarray:
 def tiny(evidence: Any) -> Any:
     """The same piece at the smallest size."""
     request = evidence.request
-    small = dict(request.changes) | {name: value for name, value in TINY.items() if name in request.arm.reads}
+    small = dict(request.changes) | {
+        name: value for name, value in TINY.items() if name in request.arm.reads
+    }
     if small.get("dataset"):
         small["dataset"] = 10
     smaller = dataclasses.replace(request, preset="tiny", changes=tuple(sorted(small.items())))
@@ -70,7 +79,9 @@ def summary(name: str, ds: xr.Dataset, seconds: float) -> str:
     ]
     for t in range(1, ds.sizes["time"] - 1):
         now = ds.isel(time=t)
-        lines.append(f"  at {float(now.time):.0f}: loss {_row(now.loss)} | val {_mean(now.accuracy)}")
+        lines.append(
+            f"  at {float(now.time):.0f}: loss {_row(now.loss)} | val {_mean(now.accuracy)}"
+        )
     return "\n".join(lines)
 
 
@@ -101,7 +112,11 @@ def main() -> None:
     longest = 0.0
     for name in chosen.only:
         file = chosen.out / "recorded" / f"{name}.zip"
-        if name in chosen.skip or file.exists() or (not chosen.tiny and (FOLDER / file.name).exists()):
+        if (
+            name in chosen.skip
+            or file.exists()
+            or (not chosen.tiny and (FOLDER / file.name).exists())
+        ):
             print(f"{name}: skipped", flush=True)
             continue
         if time.perf_counter() - start + longest > chosen.within:
@@ -118,11 +133,17 @@ def main() -> None:
 
 def _arguments(pieces: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Make the recorded evidence of state_tracking.")
-    parser.add_argument("--out", type=Path, required=True, help="where recorded/*.zip and recorded.tar go")
+    parser.add_argument(
+        "--out", type=Path, required=True, help="where recorded/*.zip and recorded.tar go"
+    )
     parser.add_argument("--only", nargs="*", default=pieces, choices=pieces)
     parser.add_argument("--skip", nargs="*", default=[])
-    parser.add_argument("--within", type=float, default=float("inf"), help="begin no piece that would end later")
-    parser.add_argument("--tiny", action="store_true", help="the smallest size, to see that it works")
+    parser.add_argument(
+        "--within", type=float, default=float("inf"), help="begin no piece that would end later"
+    )
+    parser.add_argument(
+        "--tiny", action="store_true", help="the smallest size, to see that it works"
+    )
     return parser.parse_args()
 
 

@@ -65,11 +65,16 @@ def step(
     place = jnp.arange(2 * L)
     visible = (place < length) | ((place >= L) & (place <= L + number))
     weights = jax.nn.softmax(jnp.where(visible, scores, -jnp.inf), axis=-1)
-    return cache, network.logits(net, jnp.einsum("...hc,...hcs->...hs", weights, cache.values), plain, first=NAME)
+    return cache, network.logits(
+        net, jnp.einsum("...hc,...hcs->...hs", weights, cache.values), plain, first=NAME
+    )
 
 
 def rollout(
-    net: Decoder, chains: Chains, length: Int[Array, ""] | int | None = None, full: Bool[Array, ""] | bool = False
+    net: Decoder,
+    chains: Chains,
+    length: Int[Array, ""] | int | None = None,
+    full: Bool[Array, ""] | bool = False,
 ) -> Said:
     """Greedy answers for a batch of chains; their own answers beyond the first are not looked at.
 
@@ -89,7 +94,9 @@ def rollout(
     def say(number, carry):
         cache, names, values, said = carry
         cache, scores = step(net, cache, number, shown, names=names, values=values)
-        own, values = (jnp.argmax(scores[..., slot, :], axis=-1).astype(names.dtype) for slot in (0, 1))
+        own, values = (
+            jnp.argmax(scores[..., slot, :], axis=-1).astype(names.dtype) for slot in (0, 1)
+        )
         said = Said(put(said.names, own, number), put(said.values, values, number))
         given = jax.lax.dynamic_index_in_dim(truth, number + 1, axis=-1, keepdims=False)
         return cache, jnp.where(full, own, given), values, said
@@ -108,7 +115,9 @@ def right_steps(
     return (said.values == truth) | beyond
 
 
-def accuracies(net: Decoder, chains: Chains, lengths: tuple[int, ...]) -> Float[Array, "mode length"]:
+def accuracies(
+    net: Decoder, chains: Chains, lengths: tuple[int, ...]
+) -> Float[Array, "mode length"]:
     """The share of chains whose values are all right, by mode (`val`, `full`) and length.
 
     A chain cut short is a chain: one set of the greatest length serves all, and one program, whose number of steps is
@@ -128,4 +137,6 @@ def relabelled(net: Decoder, chains: Chains) -> Chains:
     """The chains with the values that the model gives them (names as in the data)."""
     values = rollout(net, chains).values - net.shape.tokens.first_value
     first = jnp.asarray(chains.values)[..., :1]
-    return Chains(chains.names, chains.actions, jnp.concatenate([first, values.astype(first.dtype)], axis=-1))
+    return Chains(
+        chains.names, chains.actions, jnp.concatenate([first, values.astype(first.dtype)], axis=-1)
+    )

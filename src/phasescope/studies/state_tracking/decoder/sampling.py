@@ -12,7 +12,9 @@ from ..data import Chains
 from ..spec import Spec
 
 
-def training_chains(spec: Spec, length: int, count: int, key: PRNGKeyArray, source: PRNGKeyArray) -> Chains:
+def training_chains(
+    spec: Spec, length: int, count: int, key: PRNGKeyArray, source: PRNGKeyArray
+) -> Chains:
     """A batch: with `dataset` = 0 from `key` alone, else `count` members of the set that `source` stands for.
 
     Member i of the set is made anew from the key `source` folded with the length and i, so a set of any size costs

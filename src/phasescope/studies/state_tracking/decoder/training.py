@@ -58,7 +58,9 @@ def plan(spec: Spec, *stages: ps.Stage) -> ps.Plan:
 
     def initial(key: Array) -> ps.State:
         for_weights, for_data = jr.split(key)
-        net = network.initial(for_weights, shape_of(spec), jnp.dtype(spec.precision), spec.embedding_scale)
+        net = network.initial(
+            for_weights, shape_of(spec), jnp.dtype(spec.precision), spec.embedding_scale
+        )
         return ps.State(DecoderState(net, for_data), Memory(for_data))
 
     return ps.Plan(

@@ -30,10 +30,17 @@ def the_plane_of_the_two_scores(cyclic, three, four, six, axes):
     plane, gaps = axes
     q = np.linspace(0, 6.2, 60)
     reach = np.vectorize(lambda a, b: critical_length(named("C6"), 5.0, a, b))(*np.meshgrid(q, q))
-    lines = plane.contour(q, q, reach, levels=[2, 4, 8, 16, 32, 64, 128, 256], colors="0.75", linewidths=0.7)
+    lines = plane.contour(
+        q, q, reach, levels=[2, 4, 8, 16, 32, 64, 128, 256], colors="0.75", linewidths=0.7
+    )
     plane.clabel(lines, fontsize=6, fmt=r"$L^*$=%d")
     plane.plot([0, 6.2], [0, 6.2], color="0.6", lw=0.8, ls=":")
-    runs = {"C4, Algorithm 1": cyclic, "S3, Algorithm 2": three, "S4, Algorithm 2": four, "C6, Algorithm 2": six}
+    runs = {
+        "C4, Algorithm 1": cyclic,
+        "S3, Algorithm 2": three,
+        "S4, Algorithm 2": four,
+        "C6, Algorithm 2": six,
+    }
     for (label, run), color in zip(runs.items(), ps.PALETTE, strict=False):
         plane.plot(run.q43, run.q44, color=color, label=label)
         gaps.plot(run.q43, run.gap.sel(step=2), color=color, label=label)
@@ -41,13 +48,25 @@ def the_plane_of_the_two_scores(cyclic, three, four, six, axes):
             ends = stage_ends(run)
             plane.plot(ends.q43, ends.q44, "o", ms=3, color=color)
             gaps.plot(ends.q43, ends.gap.sel(step=2), "o", ms=3, color=color)
-    plane.set(xlabel=r"$q_{43}$ (right predicate)", ylabel=r"$q_{44}$ (last answer)", xlim=(0, 6.2), ylim=(0, 6.2))
+    plane.set(
+        xlabel=r"$q_{43}$ (right predicate)",
+        ylabel=r"$q_{44}$ (last answer)",
+        xlim=(0, 6.2),
+        ylim=(0, 6.2),
+    )
     plane.legend(loc="lower right", fontsize=7, frameon=True, framealpha=0.9, edgecolor="none")
     gaps.axhline(0, color="0.6", lw=0.8)
     gaps.set(xlabel=r"$q_{43}$", ylabel=r"$\Delta^{2,2}$", xlim=(0, 6.2))
 
 
-@ps.figure("Figures 3 and 4", evidence.path["C4"], evidence.weak["S3"], id="schematics", panels=(2, 3), size=(7.6, 4.6))
+@ps.figure(
+    "Figures 3 and 4",
+    evidence.path["C4"],
+    evidence.weak["S3"],
+    id="schematics",
+    panels=(2, 3),
+    size=(7.6, 4.6),
+)
 def attention_as_the_scores_make_it(cyclic, symmetric, axes):
     """Attention at L = 5, rows are queries (answers 0 to 4), columns predicates 1 to 5 and answers 0 to 4. Top, C4 under
     Algorithm 1: when step 1 is learned, at the peak of the gap, and at eps = 0.003. Bottom, S3 under Algorithm 2 at the
@@ -55,7 +74,10 @@ def attention_as_the_scores_make_it(cyclic, symmetric, axes):
     first = int(np.argmax(cyclic.step_loss.sel(step=1).values < 0.01))
     peak = int(np.argmax(cyclic.gap.sel(step=2).values))
     ends = stage_ends(symmetric)
-    top = [(cyclic.isel(time=i), f"C4: {name}") for i, name in ((first, "step 1 learned"), (peak, "peak"), (-1, "end"))]
+    top = [
+        (cyclic.isel(time=i), f"C4: {name}")
+        for i, name in ((first, "step 1 learned"), (peak, "peak"), (-1, "end"))
+    ]
     bottom = [(ends.isel(length=i), f"S3: after L = {int(ends.length[i])}") for i in (0, 2, -1)]
     for panel, (at, title) in zip(axes.ravel(), top + bottom, strict=True):
         image = panel.imshow(attention_map(at, 5), vmin=0, vmax=0.6, cmap="viridis", aspect="auto")
@@ -101,11 +123,18 @@ def how_far_a_chain_is_followed(table, weak_3, weak_4, weak_6, strong_3, strong_
     runs = {"S3": weak_3, "S4": weak_4, "C6": weak_6, "S3 ": strong_3, "S4 ": strong_4}
     colors = {"S3": ps.PALETTE[0], "S4": ps.PALETTE[1], "C6": ps.PALETTE[2]}
     for label, run in runs.items():
-        style = {"color": colors[label.strip()], "ls": "-" if label.endswith(" ") else "--", "marker": "o", "ms": 3}
+        style = {
+            "color": colors[label.strip()],
+            "ls": "-" if label.endswith(" ") else "--",
+            "marker": "o",
+            "ms": 3,
+        }
         name = f"{label.strip()}, $C_B$={20 if label.endswith(' ') else 10}"
         ends = stage_ends(run)
         middle.plot(ends.length, solved(run, 2), label=name, **style)
-        right.plot(ends.length, (np.exp(ends.q43) + np.exp(ends.q44)) / ends.length, label=name, **style)
+        right.plot(
+            ends.length, (np.exp(ends.q43) + np.exp(ends.q44)) / ends.length, label=name, **style
+        )
     middle.set(xlabel="$L_k$", ylabel="rollouts right at $2L_k$", xscale="log", ylim=(-0.03, 1.08))
     right.set(xlabel="$L_k$", ylabel=r"$(e^{q_{43}}+e^{q_{44}})/L_k$", xscale="log", ylim=(0, 10.5))
     for panel in (middle, right):
@@ -113,4 +142,8 @@ def how_far_a_chain_is_followed(table, weak_3, weak_4, weak_6, strong_3, strong_
     right.legend(fontsize=6.5, loc="upper center", ncols=2)
 
 
-figures = (the_plane_of_the_two_scores, attention_as_the_scores_make_it, how_far_a_chain_is_followed)
+figures = (
+    the_plane_of_the_two_scores,
+    attention_as_the_scores_make_it,
+    how_far_a_chain_is_followed,
+)

@@ -36,7 +36,9 @@ def the_band_follows_the_order(cyclic, symmetric, axes):
     axes[0].set_yticks(range(L), range(1, L + 1))
     axes[0].grid(False)
     for panel, name, run in zip(axes[1:], ("C6", "S5"), (cyclic, symmetric), strict=True):
-        image = heat_map(panel, run.heat_permuted.isel(stage_end=-1).mean(("seed", "head")), name, "place")
+        image = heat_map(
+            panel, run.heat_permuted.isel(stage_end=-1).mean(("seed", "head")), name, "place"
+        )
     axes[2].figure.colorbar(image, ax=axes[2], label="attention")
 
 
@@ -79,11 +81,18 @@ def _bands(axes, cyclic, symmetric, kind):
                 linestyle=style,
             )
     symbol = r"(\ell + 1) / L" if kind == "predicate" else r"\ell / L"
-    axes[2].set(xlabel=f"position ${symbol}$", ylabel=f"attention on the {kind}", xlim=(0, 1), ylim=(0, None))
+    axes[2].set(
+        xlabel=f"position ${symbol}$",
+        ylabel=f"attention on the {kind}",
+        xlim=(0, 1),
+        ylim=(0, None),
+    )
     axes[2].legend(fontsize=7)
 
 
-@ps.figure("accuracy over length and updates", *norm, id="accuracy_map", panels=(1, 2), size=(7.2, 3.0))
+@ps.figure(
+    "accuracy over length and updates", *norm, id="accuracy_map", panels=(1, 2), size=(7.2, 3.0)
+)
 def updates_move_the_curve(cyclic, symmetric, axes):
     """Share of chains with all values right, over their length and the number of updates at length 5 (fresh chains, mean of
     5 seeds). The task is solved at length 5 after 5,000 updates, but the length that is solved goes on growing to the end:
@@ -92,7 +101,9 @@ def updates_move_the_curve(cyclic, symmetric, axes):
         shown = run.accuracy.mean("seed").transpose("test_length", "time")
         octaves = np.arange(shown.sizes["test_length"])
         updates = shown.time / 1000
-        image = panel.pcolormesh(updates, octaves, shown, vmin=0, vmax=1, cmap="viridis", shading="nearest")
+        image = panel.pcolormesh(
+            updates, octaves, shown, vmin=0, vmax=1, cmap="viridis", shading="nearest"
+        )
         panel.contour(updates, octaves, shown, levels=[0.5], colors="w", linewidths=1)
         panel.set(xlabel="thousand updates", ylabel="length $L$", title=name)
         panel.set_yticks(octaves, shown.test_length.values)

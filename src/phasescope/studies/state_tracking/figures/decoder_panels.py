@@ -13,7 +13,9 @@ import phasescope as ps
 COLORS = {"C6": ps.PALETTE[0], "S5": ps.PALETTE[1]}
 
 
-def over_lengths(axes: Any, accuracy: xr.DataArray, label: str, color: Any, band: Any = None, **style: Any) -> None:
+def over_lengths(
+    axes: Any, accuracy: xr.DataArray, label: str, color: Any, band: Any = None, **style: Any
+) -> None:
     """Mean over seeds with the range of all of them, or a band given; the length on a log axis with its own ticks."""
     mean = accuracy.mean("seed")
     lengths = accuracy.test_length.values
@@ -32,14 +34,18 @@ def length_axis(axes: Any, lengths: Sequence[int] | np.ndarray) -> None:
     axes.set_xlabel("length $L$ of the chain")
 
 
-def heat_map(axes: Any, heat: xr.DataArray, title: str, left: str = "predicate", top: float = 0.55) -> Any:
+def heat_map(
+    axes: Any, heat: xr.DataArray, title: str, left: str = "predicate", top: float = 0.55
+) -> Any:
     """Rows are the answers that ask, upwards as in the paper; columns the predicates, then the answers."""
     L = heat.shape[0]
     image = axes.imshow(heat, origin="lower", vmin=0, vmax=top, cmap="viridis", aspect="auto")
     axes.axvline(L - 0.5, color="w", lw=1)
     places = list(range(L)) if L <= 5 else [0, L - 1]
     axes.set_xticks(
-        [*places, *(L + p for p in places)], [*(str(p + 1) for p in places), *(str(p) for p in places)], fontsize=7
+        [*places, *(L + p for p in places)],
+        [*(str(p + 1) for p in places), *(str(p) for p in places)],
+        fontsize=7,
     )
     axes.set_yticks(places, [str(p) for p in places])
     axes.set_xlabel(f"{left}  |  answer")
@@ -49,7 +55,15 @@ def heat_map(axes: Any, heat: xr.DataArray, title: str, left: str = "predicate",
     return image
 
 
-def along(axes: Any, attention: xr.DataArray, length: int, color: Any, label: str, first: int, **style: Any) -> None:
+def along(
+    axes: Any,
+    attention: xr.DataArray,
+    length: int,
+    color: Any,
+    label: str,
+    first: int,
+    **style: Any,
+) -> None:
     """A band of attention over the relative position, mean over seeds with their range."""
     band = attention.isel(time=-1).sel(test_length=length).isel(step=slice(length))
     place = (np.arange(length) + first) / length

@@ -38,28 +38,52 @@ def _draw_order(run, axes) -> None:
         axes.plot(window.time / 1000, curve, color=shade, lw=1.4)
         at = float(run.learned.isel(time=-1, image=j, neuron=r, value=y))
         if np.isfinite(at):
-            axes.annotate(str(rank + 1), (at / 1000, 24.0 + 1.4 * (rank % 2)), ha="center", fontsize=7.5, color=shade)
+            axes.annotate(
+                str(rank + 1),
+                (at / 1000, 24.0 + 1.4 * (rank % 2)),
+                ha="center",
+                fontsize=7.5,
+                color=shade,
+            )
     half = 0.5 * np.log(spec_of(run).vocabulary)
     axes.axhline(half, ls="--", lw=1, color="0.4")
     axes.annotate(r"$\frac{1}{2}\log d$", (9.2, half + 0.4), fontsize=8, color="0.4")
-    axes.set(xlabel="updates / 1000", ylabel=r"combined feature $V_\psi$", xlim=(9, 20), ylim=(-1, 27.5), title="order")
+    axes.set(
+        xlabel="updates / 1000",
+        ylabel=r"combined feature $V_\psi$",
+        xlim=(9, 20),
+        ylim=(-1, 27.5),
+        title="order",
+    )
 
 
 def _draw_limit(limit, axes) -> None:
     spec = spec_of(limit)
     records = limit.isel(time=np.flatnonzero(limit.log_time > 4))
     records = records.isel(time=slice(None, None, max(1, records.sizes["time"] // 80)))
-    found = [shapes(records.isel(time=i).assign_attrs(limit.attrs)) for i in range(records.sizes["time"])]
+    found = [
+        shapes(records.isel(time=i).assign_attrs(limit.attrs)) for i in range(records.sizes["time"])
+    ]
     log_time = records.log_time.values
     for (name, label), color in zip(KINDS.items(), ps.PALETTE, strict=False):
         style = {"ls": "--", "lw": 2.2} if name.endswith("y") else {"lw": 1.4}  # g and y coincide
-        axes.plot(log_time, [float(f[name].mean()) for f in found], color=color, label=label, **style)
-    axes.plot(log_time, [float(f["conf_y"].mean()) for f in found], color="k", ls=":", label=r"$V(g)+V(y')$")
+        axes.plot(
+            log_time, [float(f[name].mean()) for f in found], color=color, label=label, **style
+        )
+    axes.plot(
+        log_time,
+        [float(f["conf_y"].mean()) for f in found],
+        color="k",
+        ls=":",
+        label=r"$V(g)+V(y')$",
+    )
     v_g, _ = limit_sizes(spec.action, spec.clip * np.log(spec.vocabulary))
     for sign in (1, -1):
         axes.axhline(sign * float(v_g), ls="--", lw=1, color="0.4")
     axes.annotate(r"$\pm B$", (log_time[0], float(v_g) - 7), fontsize=8, color="0.4")
-    axes.set(xlabel=r"$\log_{10}$ flow time", ylabel="weight of active neurons", title="cancellation")
+    axes.set(
+        xlabel=r"$\log_{10}$ flow time", ylabel="weight of active neurons", title="cancellation"
+    )
     axes.legend(loc="center right", bbox_to_anchor=(1.0, 0.71), fontsize=7)
 
 

@@ -22,7 +22,13 @@ def accuracy_over_length(norm_c, norm_s, plain_c, plain_s, residual_c, residual_
     for panel, title, pair in zip(axes, titles, pairs, strict=True):
         for name, run in zip(("C6", "S5"), pair, strict=True):
             over_lengths(panel, run.accuracy.isel(time=-1), name, COLORS[name])
-            panel.plot(run.test_length, run.accuracy.sel(time=5000).mean("seed"), "--", lw=1, color=COLORS[name])
+            panel.plot(
+                run.test_length,
+                run.accuracy.sel(time=5000).mean("seed"),
+                "--",
+                lw=1,
+                color=COLORS[name],
+            )
         panel.set(ylabel="accuracy", title=title)
         panel.legend(loc="lower left", fontsize=7)
 
@@ -42,14 +48,22 @@ def what_the_size_of_the_training_set_does(cyclic, symmetric, axes):
     runs = {"C6": cyclic, "S5": symmetric}
     for panel, (name, run) in zip(axes, runs.items(), strict=False):
         for size, color in zip(run.dataset.values, SHADES, strict=False):
-            over_lengths(panel, run.accuracy.isel(time=-1).sel(dataset=size), f"{int(size):,} chains", color)
+            over_lengths(
+                panel, run.accuracy.isel(time=-1).sel(dataset=size), f"{int(size):,} chains", color
+            )
         panel.set(ylabel="accuracy", title=name)
     for name, run in runs.items():
         sharp = concentration(run, 20)
-        axes[2].fill_between(run.dataset, sharp.min("seed"), sharp.max("seed"), color=COLORS[name], alpha=0.13, lw=0)
+        axes[2].fill_between(
+            run.dataset, sharp.min("seed"), sharp.max("seed"), color=COLORS[name], alpha=0.13, lw=0
+        )
         axes[2].plot(run.dataset, sharp.mean("seed"), "o-", ms=3, color=COLORS[name], label=name)
     axes[2].set(
-        xscale="log", ylim=(0, 1), xlabel="training chains", ylabel="attention, right clauses", title="$L = 20$"
+        xscale="log",
+        ylim=(0, 1),
+        xlabel="training chains",
+        ylabel="attention, right clauses",
+        title="$L = 20$",
     )
     axes[0].legend(loc="lower left", fontsize=6.5)
     axes[2].set_xticks(cyclic.dataset.values, [f"{int(n) // 1000}k" for n in cyclic.dataset.values])
@@ -65,13 +79,17 @@ def what_the_size_of_the_training_set_does(cyclic, symmetric, axes):
     panels=(1, 2),
     size=(7.4, 3.0),
 )
-def what_the_size_of_the_first_embeddings_does(cyclic, symmetric, full_cyclic, full_symmetric, axes):
+def what_the_size_of_the_first_embeddings_does(
+    cyclic, symmetric, full_cyclic, full_symmetric, axes
+):
     """The decoder without layer normalisation and residual stream, 20,000 updates on fresh chains of length 5, mean and range of
     5 seeds, by the size of its embeddings at the start. All solve length 5; at L = 80 C6 has 0.13, 0.41 and 0.93, S5 0.03, 0.52
     and 0.94: the start moves the curve further than the group does."""
     pairs = ((cyclic, full_cyclic), (symmetric, full_symmetric))
     for panel, name, (run, full) in zip(axes, ("C6", "S5"), pairs, strict=True):
-        curves = {size: run.accuracy.sel(embedding_scale=size) for size in recorded.STARTS} | {1.0: full.accuracy}
+        curves = {size: run.accuracy.sel(embedding_scale=size) for size in recorded.STARTS} | {
+            1.0: full.accuracy
+        }
         for (size, accuracy), color in zip(curves.items(), SHADES, strict=False):
             over_lengths(panel, accuracy.isel(time=-1), f"size {size:g}", color)
         panel.set(ylabel="accuracy", title=name)
@@ -90,7 +108,11 @@ def self_training_and_its_control(taught, control, axes):
             mean = end.accuracy.mean("seed")
             spread = end.accuracy.std("seed", ddof=1)
             over_lengths(
-                panel, end.accuracy, words if k else "8,000 updates", color, band=(mean - spread, mean + spread)
+                panel,
+                end.accuracy,
+                words if k else "8,000 updates",
+                color,
+                band=(mean - spread, mean + spread),
             )
         panel.set(ylabel="accuracy")
         panel.legend(loc="lower left", fontsize=7)

@@ -23,7 +23,9 @@ class Activation(eqx.Module):
 
     def __call__(self, x: Float[Array, "*any"]) -> Float[Array, "*any"]:
         """The value."""
-        inside = self.knee * (jnp.clip(x, -self.knee, self.knee) / self.knee) ** self.power / self.power
+        inside = (
+            self.knee * (jnp.clip(x, -self.knee, self.knee) / self.knee) ** self.power / self.power
+        )
         above = jnp.where(x > self.knee, x - self.knee * (1 - 1 / self.power), inside)
         if self.kind == "main":
             return above

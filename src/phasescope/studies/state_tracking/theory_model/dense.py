@@ -48,14 +48,21 @@ def with_features(V: Features, spec: Spec) -> Dense:
     t = spec.tokens
     W = jnp.zeros((1, t.size, V.g.shape[1], data.SLOTS, t.size))
     values = slice(t.first_value, t.blank)
-    W = W.at[0, values, :, 1, t.first_action : t.first_value].set(V.g).at[0, values, :, 4, values].set(V.y)
+    W = (
+        W.at[0, values, :, 1, t.first_action : t.first_value]
+        .set(V.g)
+        .at[0, values, :, 4, values]
+        .set(V.y)
+    )
     return Dense(W, jnp.zeros((t.variables,) * 2), jnp.zeros((t.variables,) * 2))
 
 
 def features_of(W: Float[Array, "token neuron place input"], tokens: data.Vocabulary) -> Features:
     """The reduced coordinates of the value slot."""
     values = slice(tokens.first_value, tokens.blank)
-    return Features(W[values, :, 1, tokens.first_action : tokens.first_value], W[values, :, 4, values])
+    return Features(
+        W[values, :, 1, tokens.first_action : tokens.first_value], W[values, :, 4, values]
+    )
 
 
 def attention(model: Dense, chain: data.Chains, step: int) -> Float[Array, "chain clause"]:
@@ -66,7 +73,9 @@ def attention(model: Dense, chain: data.Chains, step: int) -> Float[Array, "chai
     return jax.nn.softmax(jnp.concatenate(scores, axis=1), axis=1)
 
 
-def attended(model: Dense, chain: data.Chains, tokens: data.Vocabulary, step: int) -> Float[Array, "chain place input"]:
+def attended(
+    model: Dense, chain: data.Chains, tokens: data.Vocabulary, step: int
+) -> Float[Array, "chain place input"]:
     """u: the attention-weighted mean of the clauses, one-hot in each slot, blank 0."""
     clauses = data.sentence(chain, tokens, step - 1)
     onehot = jax.nn.one_hot(clauses, tokens.size).at[..., tokens.blank].set(0.0)
@@ -74,7 +83,9 @@ def attended(model: Dense, chain: data.Chains, tokens: data.Vocabulary, step: in
 
 
 def raw_logits(
-    W: Float[Array, "token neuron place input"], u: Float[Array, "chain place input"], numbers: Constants
+    W: Float[Array, "token neuron place input"],
+    u: Float[Array, "chain place input"],
+    numbers: Constants,
 ) -> Float[Array, "chain token"]:
     """One output slot, before the clip."""
     pre = jnp.einsum("jrpv,npv->njr", W, u) + numbers.bias
@@ -92,7 +103,13 @@ def cross_entropy(
 
 
 def answer_loss(
-    model: Dense, index: int, slot: int, chain: data.Chains, tokens: data.Vocabulary, numbers: Constants, step: int
+    model: Dense,
+    index: int,
+    slot: int,
+    chain: data.Chains,
+    tokens: data.Vocabulary,
+    numbers: Constants,
+    step: int,
 ) -> Float[Array, ""]:
     r"""$\mathrm{Loss}_i^{L,\ell}$ over the given chains, of output slot `slot`, which stands at `index` in W."""
     right = data.answers(chain, tokens)[:, step, slot]
@@ -124,7 +141,12 @@ def single_loss(
 
 
 def greedy_values(
-    model: Dense, index: int, chain: data.Chains, tokens: data.Vocabulary, numbers: Constants, last: int
+    model: Dense,
+    index: int,
+    chain: data.Chains,
+    tokens: data.Vocabulary,
+    numbers: Constants,
+    last: int,
 ) -> Int[Array, "chain step"]:
     """Values of answers 0..`last` when the model's own are fed back, variables taken from the chain."""
     values = jnp.asarray(chain.values)
@@ -138,11 +160,18 @@ def greedy_values(
 
 def copying(
     W: Float[Array, "token neuron place input"], tokens: data.Vocabulary, bias
-) -> tuple[Float[Array, "variable"], Float[Array, "variable"], Float[Array, "place"], Float[Array, ""]]:
+) -> tuple[
+    Float[Array, "variable"], Float[Array, "variable"], Float[Array, "place"], Float[Array, ""]
+]:
     """Of slot 4: the diagonals summed over alive neurons, the best pre-activation, the largest other weight of each
     input slot, and the largest weight in a class that is no variable."""
     N = tokens.variables
     diagonal = W[np.arange(N), :, 0, np.arange(N)]
     alive = jnp.where(diagonal > bias, diagonal, 0.0)
     rest = jnp.abs(W[:N]).at[np.arange(N), :, 0, np.arange(N)].set(0.0)
-    return alive.sum(axis=1), diagonal.max(axis=1) + bias, rest.max(axis=(0, 1, 3)), jnp.abs(W[N:]).max()
+    return (
+        alive.sum(axis=1),
+        diagonal.max(axis=1) + bias,
+        rest.max(axis=(0, 1, 3)),
+        jnp.abs(W[N:]).max(),
+    )

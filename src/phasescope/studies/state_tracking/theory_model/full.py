@@ -64,7 +64,9 @@ def feature_stage(spec: Spec, singles: data.Chains) -> ps.Stage:
 
     def step(model: Dense, t: Array, key: Array) -> Dense:
         slope = jax.grad(lambda W: _single_losses(W, spec, singles).sum())(model.W)
-        return dataclasses.replace(model, W=model.W - features.step_size(spec) * frozen(spec) * slope)
+        return dataclasses.replace(
+            model, W=model.W - features.step_size(spec) * frozen(spec) * slope
+        )
 
     return ps.Stage("features", ps.iterate(step), ps.log_times(spec.feature_steps, 60))
 
@@ -72,7 +74,8 @@ def feature_stage(spec: Spec, singles: data.Chains) -> ps.Stage:
 def _single_losses(W: Array, spec: Spec, singles: data.Chains) -> Float[Array, "output_slot"]:
     numbers = constants(spec)
     losses = [
-        dense.single_loss(W[index], slot, singles, spec.tokens, numbers) for index, slot in enumerate(dense.slots(spec))
+        dense.single_loss(W[index], slot, singles, spec.tokens, numbers)
+        for index, slot in enumerate(dense.slots(spec))
     ]
     return jnp.stack(losses)
 
@@ -107,7 +110,11 @@ def _ending(spec: Spec, length: int) -> dict[str, Any]:
     records hold the loss at length 2 only."""
     if spec.algorithm == 1 or length > 2:
         return {}
-    return {"until": lambda seen: jnp.log(seen.pair_loss[1]) < -end_of_stage(spec) * jnp.log(spec.tokens.size)}
+    return {
+        "until": lambda seen: (
+            jnp.log(seen.pair_loss[1]) < -end_of_stage(spec) * jnp.log(spec.tokens.size)
+        )
+    }
 
 
 def _value_loss(model: Dense, spec: Spec, chain: data.Chains, step: int) -> Float[Array, ""]:
@@ -148,7 +155,9 @@ def measure(model: Dense, spec: Spec, singles: data.Chains) -> DenseObserved:
 
 def _copying(model: Dense, spec: Spec) -> dict[str, Array]:
     W = model.W[dense.slots(spec).index(NAME_SLOT)]
-    copy_sum, copy_best, strongest, off_variable = dense.copying(W, spec.tokens, constants(spec).bias)
+    copy_sum, copy_best, strongest, off_variable = dense.copying(
+        W, spec.tokens, constants(spec).bias
+    )
     return {
         "copy_sum": copy_sum,
         "copy_best": copy_best,

@@ -60,7 +60,9 @@ def exact(action: Action, length: int) -> Exact:
     edges = np.array(list(bars)).reshape(-1, action.actions - 1)
     ends = np.full((len(edges), 1), length - 1 + action.actions - 1)
     counts = np.diff(np.concatenate([np.full_like(ends, -1), edges, ends], axis=1), axis=1) - 1
-    log_p = gammaln(length) - gammaln(counts + 1).sum(axis=1) - (length - 1) * np.log(action.actions)
+    log_p = (
+        gammaln(length) - gammaln(counts + 1).sum(axis=1) - (length - 1) * np.log(action.actions)
+    )
     return Exact(length, counts.astype(float), np.exp(log_p))
 
 
@@ -68,7 +70,9 @@ def paired(action: Action, length: int) -> Paired:
     """The law of (#{g(0) = 0}, #{g(0) = j}, #{g(j) = j}) over L - 1 uniform moves, for each kind of wrong class j."""
     laws: dict[bytes, list] = {}
     for j in range(1, action.values):
-        seen = np.stack([action.table[:, 0] == 0, action.table[:, 0] == j, action.table[:, j] == j], axis=1)
+        seen = np.stack(
+            [action.table[:, 0] == 0, action.table[:, 0] == j, action.table[:, j] == j], axis=1
+        )
         one = np.zeros((2, 2, 2))
         np.add.at(one, tuple(seen.T.astype(int)), 1 / action.actions)
         laws.setdefault(one.round(12).tobytes(), [one, 0])[1] += 1
@@ -97,14 +101,18 @@ def _power(one: Float[np.ndarray, "2 2 2"], draws: int) -> Float[np.ndarray, "a 
     return law
 
 
-def loss(routing: Routing, action: Action, numbers: Constants, cases: Exact | Paired) -> Float[Array, ""]:
+def loss(
+    routing: Routing, action: Action, numbers: Constants, cases: Exact | Paired
+) -> Float[Array, ""]:
     r"""$\mathrm{Loss}_5^{L,2}$ with the limit features."""
     if isinstance(cases, Exact):
         return _exact_loss(routing, action, numbers, cases)
     return _paired_loss(routing, action, numbers, cases)
 
 
-def _exact_loss(routing: Routing, action: Action, numbers: Constants, cases: Exact) -> Float[Array, ""]:
+def _exact_loss(
+    routing: Routing, action: Action, numbers: Constants, cases: Exact
+) -> Float[Array, ""]:
     V = limits.ideal_features(action, numbers.clip)
     q43, o43, q44, o44 = (jnp.exp(s) for s in routing.scalars())
     base = q43 * V.g[..., identity(action)] + q44 * V.y[..., 0]
@@ -117,13 +125,17 @@ def _exact_loss(routing: Routing, action: Action, numbers: Constants, cases: Exa
     return jnp.asarray(cases.probability) @ odds.mean(axis=1)
 
 
-def _paired_loss(routing: Routing, action: Action, numbers: Constants, cases: Paired) -> Float[Array, ""]:
+def _paired_loss(
+    routing: Routing, action: Action, numbers: Constants, cases: Paired
+) -> Float[Array, ""]:
     v_g, v_y = limits.limit_sizes(action, numbers.clip)
     q43, o43, q44, o44 = (jnp.exp(s) for s in routing.scalars())
     n = action.values
     off = numbers.activation(jnp.asarray(-2.0 * numbers.clip))
     Z = limits.partition(*routing.scalars(), cases.length, 2)
-    rest = numbers.rest(n, n) - jnp.log(n - 1)  # every wrong class answers for its share of those that are no value
+    rest = numbers.rest(n, n) - jnp.log(
+        n - 1
+    )  # every wrong class answers for its share of those that are no value
     # y_0 is 0, j, or one of the others: how often, and what neurons 0 and j see of it.
     chance = np.array([1, 1, n - 2]) / n
     neuron_0 = jnp.stack([v_y, -v_g, -v_g])
@@ -133,11 +145,15 @@ def _paired_loss(routing: Routing, action: Action, numbers: Constants, cases: Pa
         return numbers.activation((base + o43 * hit + o44 * y) / Z + numbers.bias)
 
     total = jnp.zeros(())
-    for copies, counts, probability in zip(cases.copies, cases.counts, cases.probability, strict=True):
+    for copies, counts, probability in zip(
+        cases.copies, cases.counts, cases.probability, strict=True
+    ):
         hits = [(c * (v_g + v_y) - (cases.length - 1) * v_y)[:, None] for c in counts]
         right = value(q43 * v_g + q44 * v_y, hits[0], neuron_0) + (n - 1) * off
         wrong = (
-            value((q44 - q43) * v_y, hits[1], neuron_0) + value((q43 - q44) * v_g, hits[2], neuron_j) + (n - 2) * off
+            value((q44 - q43) * v_y, hits[1], neuron_0)
+            + value((q43 - q44) * v_g, hits[2], neuron_j)
+            + (n - 2) * off
         )
         odds = jnp.logaddexp(numbers.logits(wrong), rest) - numbers.logits(right)
         total = total + copies * (probability @ (jax.nn.softplus(odds) @ chance))

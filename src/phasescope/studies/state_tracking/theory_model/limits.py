@@ -78,12 +78,16 @@ def mean_preactivation(action: Action, clip, routing: tuple, length, step):
     return (right + predicates + answers) / Z
 
 
-def critical_length(action: Action, clip_constant: float, q43: float, q44: float, greedy: bool = False) -> float:
+def critical_length(
+    action: Action, clip_constant: float, q43: float, q44: float, greedy: bool = False
+) -> float:
     r"""$L^*$ up to which a simply transitive chain is followed to its last step, off-diagonals at 0.
 
     $\bar\Lambda = B (1 - \epsilon (2 - 2/n))$ must stay above $\log d$ to sample the right value, above 0 to rank it first.
     """
     if not action.is_simply_transitive:
-        raise ValueError(f"{action.name} is not simply transitive: solve mean_preactivation instead.")
+        raise ValueError(
+            f"{action.name} is not simply transitive: solve mean_preactivation instead."
+        )
     critical = (1 - (0 if greedy else 1 / clip_constant)) / (2 - 2 / action.values)
     return 1 + critical / (2 * (1 - critical)) * (np.exp(q43) + np.exp(q44))

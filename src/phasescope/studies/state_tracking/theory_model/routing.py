@@ -90,7 +90,9 @@ def _cases(spec: Spec, step: int) -> routing_model.Cases:
     return routing_model.every_case(spec.action, step)
 
 
-def loss_and_descent_direction(at: Routing, V: Features, spec: Spec, loss: Loss) -> tuple[Float[Array, ""], Routing]:
+def loss_and_descent_direction(
+    at: Routing, V: Features, spec: Spec, loss: Loss
+) -> tuple[Float[Array, ""], Routing]:
     """Of a stage, at given scalars; the direction is in units of eta / N."""
     value, gradient = jax.value_and_grad(loss)(at, V)
     return value, routing_model.downhill(gradient, spec.vocabulary)
@@ -102,7 +104,9 @@ def descend(x: RoutingState, spec: Spec, loss: Loss) -> RoutingState:
     at = paths.move(x.at, x.downhill, eta)
     value, downhill = loss_and_descent_direction(at, x.V, spec, loss)
     log_time = jnp.logaddexp(x.log_time, jnp.log(eta))
-    return RoutingState(at=at, V=x.V, downhill=downhill, loss=value, log_time=log_time, length=x.length)
+    return RoutingState(
+        at=at, V=x.V, downhill=downhill, loss=value, log_time=log_time, length=x.length
+    )
 
 
 def flow_step(x: RoutingState, spec: Spec, loss: Loss) -> RoutingState:
@@ -111,15 +115,21 @@ def flow_step(x: RoutingState, spec: Spec, loss: Loss) -> RoutingState:
     def downhill_at(at: Routing) -> tuple[Float[Array, ""], Routing]:
         return loss_and_descent_direction(at, x.V, spec, loss)
 
-    at, value, downhill, log_time = paths.heun(x.at, x.downhill, downhill_at, spec.stride, x.log_time)
-    return RoutingState(at=at, V=x.V, downhill=downhill, loss=value, log_time=log_time, length=x.length)
+    at, value, downhill, log_time = paths.heun(
+        x.at, x.downhill, downhill_at, spec.stride, x.log_time
+    )
+    return RoutingState(
+        at=at, V=x.V, downhill=downhill, loss=value, log_time=log_time, length=x.length
+    )
 
 
 def measure(x: RoutingState, spec: Spec) -> RoutingObserved:
     """All that is recorded."""
     numbers = feature_model.constants(spec)
     scalars = x.at.scalars()
-    losses = [routing_model.step_loss(x.at, x.V, numbers, step, _cases(spec, step)) for step in (1, 2)]
+    losses = [
+        routing_model.step_loss(x.at, x.V, numbers, step, _cases(spec, step)) for step in (1, 2)
+    ]
     right = [routing_model.weights(x.at, 1)[0], routing_model.weights(x.at, 2)[1]]
     both_steps = jnp.array([1.0, 2.0])
     return RoutingObserved(

@@ -30,7 +30,9 @@ class Routing(eqx.Module):
     q44: Float[Array, ""]
     o44: Float[Array, ""]
 
-    def scalars(self) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
+    def scalars(
+        self,
+    ) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
         """In the order of the formulas."""
         return self.q43, self.o43, self.q44, self.o44
 
@@ -55,7 +57,9 @@ def every_case(action: Action, step: int) -> Cases:
     counts = range(action.actions), range(action.actions), range(action.values)
     first, second, start = np.array(list(itertools.product(*counts))).T
     middle = action.table[first, start]
-    return Cases(first, second, start, middle, middle if step == 1 else action.table[second, middle])
+    return Cases(
+        first, second, start, middle, middle if step == 1 else action.table[second, middle]
+    )
 
 
 def orbit_cases(action: Action, step: int) -> Cases:
@@ -96,7 +100,10 @@ def raw_logits(
 
 
 def excess(
-    raw: Float[Array, "image case"], right: Int[np.ndarray, "case"], numbers: Constants, neurons: int
+    raw: Float[Array, "image case"],
+    right: Int[np.ndarray, "case"],
+    numbers: Constants,
+    neurons: int,
 ) -> Float[Array, "case"]:
     """log-sum of all wrong classes less the right logit: the log odds against the right value."""
     F = numbers.logits(raw)
@@ -106,7 +113,9 @@ def excess(
     return others - jnp.where(wrong, 0.0, F).sum(axis=0)
 
 
-def step_loss(routing: Routing, V: Features, numbers: Constants, step: int, cases: Cases) -> Float[Array, ""]:
+def step_loss(
+    routing: Routing, V: Features, numbers: Constants, step: int, cases: Cases
+) -> Float[Array, ""]:
     r"""$\mathrm{Loss}_5^{2,\ell}$, $\ell$ = `step`, over equally likely cases."""
     raw = raw_logits(V, cases, weights(routing, step), numbers)
     return jax.nn.softplus(excess(raw, cases.right, numbers, V.g.shape[1])).mean()

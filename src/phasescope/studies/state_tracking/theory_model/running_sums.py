@@ -26,7 +26,9 @@ class Accuracy(eqx.Module):
     """Means over random chains, one for each length."""
 
     rollout: Float[Array, "chain_length"]  # all answers of the greedy rollout are right
-    forced: Float[Array, "chain_length"]  # probability of the right value, mean over steps, true answers fed
+    forced: Float[
+        Array, "chain_length"
+    ]  # probability of the right value, mean over steps, true answers fed
     last: Float[Array, "chain_length"]  # the same at the last step
 
 
@@ -105,7 +107,9 @@ def accuracies(
 
     def one(moves, values, length, own):
         F = chain_logits(V, routing, numbers, moves, values, own=own, length=length)
-        return greedy_steps(F, values, numbers, neurons), right_probability(F, values, numbers, neurons)
+        return greedy_steps(F, values, numbers, neurons), right_probability(
+            F, values, numbers, neurons
+        )
 
     over_chains = jax.vmap(one, in_axes=(0, 0, None, None))
     over_lengths = jax.vmap(over_chains, in_axes=(None, None, 0, None))

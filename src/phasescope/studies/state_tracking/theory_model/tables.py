@@ -17,13 +17,19 @@ from .full import VALUE_SLOT
 from .running_sums import accuracies
 
 
-def gradient_identity(tasks: tuple[str, ...] = ("C3", "S3"), variables: tuple[int, ...] = (5, 4)) -> xr.Dataset:
+def gradient_identity(
+    tasks: tuple[str, ...] = ("C3", "S3"), variables: tuple[int, ...] = (5, 4)
+) -> xr.Dataset:
     """The gradient of the full blocks of Q over every chain of length 2, against that of the four scalars.
 
     `diagonal` and `off_diagonal` are largest departures of N and N (N - 1) times the full gradient from the scalars'.
     """
     with jax.enable_x64(True):
-        rows = [_identity(group, N, step) for group, N in zip(tasks, variables, strict=True) for step in (1, 2)]
+        rows = [
+            _identity(group, N, step)
+            for group, N in zip(tasks, variables, strict=True)
+            for step in (1, 2)
+        ]
     names = ("diagonal", "off_diagonal", "size_diagonal", "size_off_diagonal", "loss")
     return xr.Dataset({n: ("case", np.array([r[i] for r in rows])) for i, n in enumerate(names)})
 
@@ -37,7 +43,9 @@ def _identity(group: str, N: int, step: int) -> tuple[float, ...]:
     at = routing_model.Routing(*(jnp.asarray(x) for x in (0.7, 0.1, 0.4, -0.2)))
     loss, slope = _full_gradient(V, at, spec, numbers, step)
     cases = routing_model.every_case(spec.action, step)
-    reduced_loss = jax.jit(jax.value_and_grad(lambda r: routing_model.step_loss(r, V, numbers, step, cases)))
+    reduced_loss = jax.jit(
+        jax.value_and_grad(lambda r: routing_model.step_loss(r, V, numbers, step, cases))
+    )
     reduced, found = reduced_loss(at)
     on = np.eye(N, dtype=bool)
     blocks = ((slope.Q43, found.q43, found.o43), (slope.Q44, found.q44, found.o44))
@@ -82,7 +90,9 @@ def _full_gradient(
     return jax.jit(jax.value_and_grad(loss))(model)
 
 
-def dilution_identity(q43: float = 2.3, o43: float = 0.0, q44: float = 2.1, o44: float = 0.0) -> xr.Dataset:
+def dilution_identity(
+    q43: float = 2.3, o43: float = 0.0, q44: float = 2.1, o44: float = 0.0
+) -> xr.Dataset:
     """The attention on wrong clauses as a sum over the softmax of all clauses, against its closed form."""
     lengths = np.array([2, 5, 20, 100, 1000, 10_000])
     summed = []
@@ -98,7 +108,8 @@ def dilution_identity(q43: float = 2.3, o43: float = 0.0, q44: float = 2.1, o44:
     weight = np.exp(q43) + np.exp(q44)
     odds = 2 * (lengths - 1) / weight
     return xr.Dataset(
-        {"summed": ("length", summed), "closed": ("length", closed), "odds": ("length", odds)}, {"length": lengths}
+        {"summed": ("length", summed), "closed": ("length", closed), "odds": ("length", odds)},
+        {"length": lengths},
     )
 
 
@@ -127,7 +138,8 @@ def accuracy_by_length(
         )
     columns = {"rollout": found.rollout, "forced": found.forced, "last": found.last}
     ds = xr.Dataset(
-        {k: ("chain_length", np.asarray(v)) for k, v in columns.items()}, {"chain_length": np.array(lengths)}
+        {k: ("chain_length", np.asarray(v)) for k, v in columns.items()},
+        {"chain_length": np.array(lengths)},
     )
     if spec.action.is_simply_transitive:
         ds = ds.assign(predicted=limits.critical_length(spec.action, spec.clip, q43, q44))

@@ -37,7 +37,9 @@ def directions(outputs: int, classes: int) -> np.ndarray:
     return outputs / (outputs - 1) * (np.eye(outputs)[:, :classes] - 1 / outputs)
 
 
-def batch_1_decoder(tokens: int, classes: int, outputs: int, eta_Y: float, steps: int) -> xr.Dataset:
+def batch_1_decoder(
+    tokens: int, classes: int, outputs: int, eta_Y: float, steps: int
+) -> xr.Dataset:
     """Y after batch-1 steps of the modified gradient in random class order, and its closed form
     given the counts."""
     F = overlapping(tokens, classes, 0.5)
@@ -59,7 +61,9 @@ def batch_1_decoder(tokens: int, classes: int, outputs: int, eta_Y: float, steps
     return xr.Dataset(values)
 
 
-def pull_coefficients(tokens: int, classes: int, outputs: int, eta_Y: float, steps: int) -> xr.Dataset:
+def pull_coefficients(
+    tokens: int, classes: int, outputs: int, eta_Y: float, steps: int
+) -> xr.Dataset:
     r"""Least-squares coefficients of $g_n = Y r_n$ on F, decoupled and with equal counts, against
     Theorem 1's formula.
 
@@ -85,7 +89,9 @@ def pull_coefficients(tokens: int, classes: int, outputs: int, eta_Y: float, ste
     return xr.Dataset({k: (dims, np.where(off, v, np.nan)) for k, v in values.items()}, coords)
 
 
-def true_coefficients(tokens: int, classes: int, outputs: int, eta_Y: float, steps: int) -> xr.Dataset:
+def true_coefficients(
+    tokens: int, classes: int, outputs: int, eta_Y: float, steps: int
+) -> xr.Dataset:
     r"""The true decoder gradient on a fixed F: Y itself, and $F S$ with $S$ the accumulated
     residuals.
 
@@ -132,7 +138,9 @@ def held_flow(classes: int, outputs: int, rho: float, last: float) -> xr.Dataset
     found = solve_ivp(velocity, (0, last), np.zeros(3), "LSODA", clock, rtol=1e-11, atol=1e-13)
     over_label, over_rest = leads(found.y)
     rates = {"slowed": 1 - rho, "full": 1.0}
-    values = {name: np.asarray(closed_forms.Mh(clock, float(M), rate)) for name, rate in rates.items()}
+    values = {
+        name: np.asarray(closed_forms.Mh(clock, float(M), rate)) for name, rate in rates.items()
+    }
     values |= {"over_label": over_label, "over_rest": over_rest}
     coords = {"clock": clock, "classes": K, "outputs": M}
     return xr.Dataset({k: ("clock", v) for k, v in values.items()}, coords)

@@ -23,7 +23,9 @@ def log_likelihood(tables: tuple[Array, Array], sequence: Array, label: int) -> 
     return logits[label] - jax.nn.logsumexp(logits)
 
 
-def lemma_1(Y: np.ndarray, Z: np.ndarray, sequence: np.ndarray, label: int) -> tuple[np.ndarray, np.ndarray]:
+def lemma_1(
+    Y: np.ndarray, Z: np.ndarray, sequence: np.ndarray, label: int
+) -> tuple[np.ndarray, np.ndarray]:
     """The gradients as the lemma writes them, in numpy."""
     keys = sequence[:-1]
     query = sequence[-1]

@@ -15,7 +15,9 @@ from ... import model
 from ...data import Mixture, mixture
 
 
-def trained(P: Float[Array, "class token"], data: Mixture, rates: tuple[float, float], steps: int) -> Array:
+def trained(
+    P: Float[Array, "class token"], data: Mixture, rates: tuple[float, float], steps: int
+) -> Array:
     """Z after some steps of population gradient ascent from zero."""
     data = data._replace(P=P)
     start = model.zeros(P.shape[1], int(data.last.max()) + 1, len(data.last))
@@ -27,7 +29,9 @@ def trained(P: Float[Array, "class token"], data: Mixture, rates: tuple[float, f
     return jax.lax.fori_loop(0, steps, step, start).Z
 
 
-def random_profiles(sets: int, classes: int, common: int, distinct: int, shape: float | None) -> np.ndarray:
+def random_profiles(
+    sets: int, classes: int, common: int, distinct: int, shape: float | None
+) -> np.ndarray:
     """Weights of common and distinct tokens, different in every class; `shape` is that of the
     common ones' Gamma law.
 
@@ -120,7 +124,10 @@ def residual_connection(eta_Y: float, eta_Z: float, steps: int) -> xr.Dataset:
         found.append(np.asarray(jax.lax.fori_loop(0, steps, step, start).Z))
     seen = np.stack([grouped()[m == GROUPS].sum(axis=0) > 0 for m in (0, 1)])
     Z = np.where(seen, np.stack(found), np.nan)
-    values = {name: ("residual", np.nanmean(Z[:, :, list(tokens)], axis=(1, 2))) for name, tokens in KINDS.items()}
+    values = {
+        name: ("residual", np.nanmean(Z[:, :, list(tokens)], axis=(1, 2)))
+        for name, tokens in KINDS.items()
+    }
     return xr.Dataset(values, {"residual": [0, 1]})
 
 
