@@ -11,6 +11,7 @@ from phasescope.discovery import installed, is_built_in
 from phasescope.errors import SpecError
 from phasescope.plan.plan import fields_read
 from phasescope.study import find
+from phasescope.testing import check_study
 from phasescope.testing.fields import fields_given, fields_read_anywhere, requests
 from phasescope.verbs.validate import check_read
 
@@ -73,6 +74,13 @@ def test_a_study_has_a_page_and_tests_of_its_claims_verdicts_and_figures(name):
     wanted = [SOURCES / name / "README.md"]
     wanted += [HERE / name / f"test_{what}.py" for what in ("claims", "verdicts", "figures")]
     assert [path for path in wanted if not path.exists()] == []
+
+
+# The other two have a test of this in their own folders.
+@pytest.mark.full
+@pytest.mark.parametrize("name", ["lazy_to_rich", "regular_language", "state_tracking"])
+def test_a_study_keeps_its_contract(name):
+    check_study(find(name), evidence=False)
 
 
 @pytest.mark.parametrize(
