@@ -16,7 +16,7 @@ from phasescope.errors import PlanError, SpecError, StudyNotFound
 from phasescope.ledger.ledger import Ledger
 from phasescope.records import recorded as recording
 from phasescope.store import Store
-from phasescope.verbs import checkpoints
+from phasescope.verbs import execute as checkpoints
 from phasescope.verbs.check import chosen_claims
 from phasescope.verbs.check_cost import check_cost
 from phasescope.verbs.context import Context

@@ -8,7 +8,7 @@ from jaxtyping import Array, Float
 
 import phasescope as ps
 from phasescope.errors import PlanError, SpecError
-from phasescope.verbs import checkpoints
+from phasescope.verbs import execute as checkpoints
 
 
 class Crowded(ps.Observables):

@@ -12,7 +12,7 @@ import toys
 import phasescope as ps
 from phasescope.errors import PlanError, RunDiverged
 from phasescope.store import Store
-from phasescope.verbs import checkpoints
+from phasescope.verbs import execute as checkpoints
 
 study = dataclasses.replace(toys.study, name="deriving")
 

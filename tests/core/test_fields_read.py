@@ -17,7 +17,7 @@ from phasescope.engine.job import Job
 from phasescope.errors import PlanError, SpecError
 from phasescope.plan.plan import canonical_spec, fields_read
 from phasescope.testing import check_study, fields_read_by
-from phasescope.verbs import checkpoints
+from phasescope.verbs import execute as checkpoints
 from phasescope.verbs.context import Context
 from phasescope.verbs.run import find_or_run, run_identity
 

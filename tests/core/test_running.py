@@ -18,7 +18,7 @@ from phasescope.engine.calls import Pace
 from phasescope.engine.job import Job
 from phasescope.errors import PlanError, RunDiverged, SpecError, StudyNotFound
 from phasescope.store import Draft, Store
-from phasescope.verbs import checkpoints
+from phasescope.verbs import execute as checkpoints
 from phasescope.verbs.context import Context
 from phasescope.verbs.run import find_or_run
 

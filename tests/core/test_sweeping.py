@@ -14,7 +14,7 @@ import toys
 import phasescope as ps
 from phasescope.errors import PlanError, SpecError
 from phasescope.store import Store
-from phasescope.verbs import checkpoints
+from phasescope.verbs import execute as checkpoints
 from phasescope.verbs.context import Context, Stopped
 from phasescope.verbs.sweep import layout_cost, run_layout
 from phasescope.verbs.sweep_layout import lay_out

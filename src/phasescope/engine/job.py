@@ -20,7 +20,7 @@ from ..plan.observables import Observables
 from ..plan.plan import Arm, Plan, canonical_spec, continuous_fields, lane_fields, plan_of
 from ..spec import Spec
 from .calls import stage_length
-from .checkpoint import leaves_of
+from .leaves import leaves_of
 from .precision import exact_numbers
 from .programs import Inputs, Program, begin_run
 

@@ -21,8 +21,8 @@ from ..plan.dynamics import State
 from ..plan.observables import Observables
 from ..plan.plan import Stage
 from .calls import Call, Pace, check_schedule, next_call, record_times, spans_per_call, work_of
-from .checkpoint import tree_of
 from .job import Chunk, Job, Position, Start
+from .leaves import tree_of
 from .packing import known, unpack
 from .precision import exact_numbers
 from .programs import (

@@ -5,15 +5,15 @@
 
 from typing import TYPE_CHECKING, Any
 
-from .contract import check_study as check_study
 from .fields import fields_read_by as fields_read_by
 from .structureless import constant_like as constant_like
 from .structureless import noise_like as noise_like
+from .study_contract import check_study as check_study
 
 if TYPE_CHECKING:
-    from .contracts import ClaimContract as ClaimContract
-    from .contracts import FigureContract as FigureContract
-    from .contracts import VerdictContract as VerdictContract
+    from .pytest_contracts import ClaimContract as ClaimContract
+    from .pytest_contracts import FigureContract as FigureContract
+    from .pytest_contracts import VerdictContract as VerdictContract
 
 WITH_PYTEST = ("ClaimContract", "FigureContract", "VerdictContract")
 
@@ -29,6 +29,6 @@ def __getattr__(name: str) -> Any:
         raise MissingExtra(
             f"`phasescope.testing.{name}` needs pytest: pip install pytest"
         ) from error
-    from . import contracts
+    from . import pytest_contracts as contracts
 
     return getattr(contracts, name)

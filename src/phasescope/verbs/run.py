@@ -21,8 +21,8 @@ from ..records.derive import WHY, is_underived
 from ..records.divergence import divergence
 from ..store import Draft, Entry, Identity, Resumed, Store
 from ..study import Study, find
-from .checkpoints import execute_with_checkpoints
 from .context import Context, default_context
+from .execute import execute_with_checkpoints
 from .validate import requested_job
 
 
