@@ -23,11 +23,13 @@ from phasescope.engine.programs import advance_stage_jit, begin_run_jit, enter_s
 from phasescope.errors import PhasescopeError
 from phasescope.verbs import evidence as gathering
 
-# A step arm and two flows, each with a float that is asked for with another value in every process.
+# A step arm and three flows, one of them with a table made on the host; each with a float that
+# is asked for with another value in every process.
 ASKED = (
     ("regular_language", "symmetric", {"preset": "tiny"}, "eta"),
     ("scan_and_snap", "symmetric", {"preset": "tiny", "optimiser": "flow"}, "eta_Y"),
     ("linear_modes", "flow", {}, "epsilon"),
+    ("lazy_to_rich", "exact_flow", {"preset": "tiny"}, "w_star"),
 )
 
 COUNTING = """

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import jax.random as jr
 import numpy as np
-from jaxtyping import Array
+from jaxtyping import Array, PyTree
 
 from ..identity.provenance import PRNG
 from ..plan.dynamics import State
@@ -116,7 +116,18 @@ class Job:
 
     def inputs(self) -> Inputs:
         """What the programs compute from."""
-        return Inputs(self.traced_spec(), self.key())
+        return Inputs(self.traced_spec(), self.key(), self.tables())
+
+    def tables(self) -> PyTree:
+        """The arrays that the plan makes on the host, lanes last; None if it makes none."""
+        if self.plan().tables is None:
+            return None
+        specs = [self.lane_spec(lane) for lane in range(self.lane_count)]
+        plans = [plan_of(self.arm, spec) for spec in specs] if specs else [self.plan()]
+        made = [plan.tables() for plan in plans if plan.tables is not None]
+        if not self.is_block:
+            return jax.device_put(made[0])
+        return jax.device_put(jax.tree.map(lambda *lanes: np.stack(lanes, axis=-1), *made))
 
     def plan(self) -> Plan:
         """The plan on the host; where lanes differ, that of the first. It is built once."""

@@ -55,14 +55,15 @@ class Program:
 
 
 class Inputs(eqx.Module):
-    """What a run is computed from: its numbers, and the root of all its random numbers.
+    """What a run is computed from: its numbers, the root of all its random numbers, and the plan's tables.
 
     In a block, numbers that differ from lane to lane are arrays; the key is one for each lane, or
-    one that all of them share.
+    one that all of them share; tables have lanes last.
     """
 
     spec: Spec
     key: Key[Array, "..."]
+    tables: PyTree = None
 
 
 class Seen(eqx.Module):
@@ -76,14 +77,16 @@ class Seen(eqx.Module):
 def begin_run(program: Program, inputs: Inputs) -> tuple[State, Observables, Bool[Array, "..."]]:
     """The initial state, what is measured of it, and whether it is finite."""
 
-    def begin(spec: Spec, key: Array) -> State:
-        params = program.arm(spec).init(jr.fold_in(key, 0))
+    tables = () if inputs.tables is None else (inputs.tables,)
+
+    def begin(spec: Spec, key: Array, *tables: PyTree) -> State:
+        params = program.arm(spec).init(jr.fold_in(key, 0), *tables)
         if isinstance(params, State):
             return params
         return State(params)
 
     # The barrier keeps the compiler from working out the observables of a constant start by itself, slowly.
-    arrays, rest = eqx.partition(_each(begin, program, inputs), eqx.is_inexact_array)
+    arrays, rest = eqx.partition(_each(begin, program, inputs, *tables), eqx.is_inexact_array)
     state = eqx.combine(jax.lax.optimization_barrier(arrays), rest)
     return state, _measure(program, inputs, state), is_finite(state.params, program.is_block)
 

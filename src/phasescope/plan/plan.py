@@ -103,14 +103,17 @@ class Plan:
     - `derive`: of the dataset, adds on the host what follows from the records; it may meet a leading
       dim `lane`.
     - `coords`: values of named axes; those that are not given are counted from 0.
+    - `tables`: makes arrays on the host, from plain numbers, that the program takes as they are (a
+      look-up table, a dataset); `init` then has them as its second argument.
     """
 
-    init: Callable[[Array], PyTree]
+    init: Callable[..., PyTree]
     stages: tuple[Stage, ...]
     measure: Callable[[Any], Observables]
     inspect: Callable[[Any], Observables] | None = None
     derive: Callable[[xr.Dataset], xr.Dataset] = as_measured
     coords: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    tables: Callable[[], PyTree] | None = None
 
 
 @runtime_checkable

@@ -194,9 +194,11 @@ def _trace_programs(arm: Arm, spec: Spec, plan: Plan, seen: set[str]) -> list[Ob
         if isinstance(x := getattr(traced, f.name), jax.Array)
     }
 
+    tables = None if plan.tables is None else plan.tables()
+
     def programs(arrays: dict[str, Any], key: Any) -> Any:
         inside = recording(traced.replace(**arrays), seen)
-        inputs = Inputs(inside, key)
+        inputs = Inputs(inside, key, tables)
         state, measured, _ = begin_run(Program(arm), inputs)
         inspected = []
         for index, stage in enumerate(plan.stages):

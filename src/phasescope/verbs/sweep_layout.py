@@ -8,14 +8,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import equinox as eqx
 import jax
-import jax.random as jr
 
 from ..engine.job import Job
 from ..engine.precision import exact_numbers
+from ..engine.programs import Program, begin_run
 from ..errors import SpecError
-from ..identity.provenance import PRNG
-from ..plan.plan import Arm, canonical_spec, continuous_fields, lane_fields
+from ..plan.plan import Arm, continuous_fields, lane_fields
 from ..records.names import check_clashes
 from ..spec import Spec
 from ..study import Study
@@ -214,8 +214,8 @@ def default_width(arm: Arm, spec: Spec) -> int:
     if jax.default_backend() != "cpu":
         return GPU_WIDTH
     with exact_numbers():
-        canonical = canonical_spec(arm, spec).traced(continuous_fields(arm))
-        start = jax.eval_shape(arm(canonical).init, jr.key(0, impl=PRNG))
+        inputs = Job(arm, spec).inputs()
+        start = eqx.filter_eval_shape(begin_run, Program(arm), inputs)[0]
     size = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(start))
     fitting = [width for width in CPU_WIDTHS if width * size <= BLOCK_BYTES]
     return fitting[0] if fitting else LEAST_WIDTH

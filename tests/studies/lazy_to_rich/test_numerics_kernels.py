@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 import phasescope as ps
+from phasescope.engine.job import Job
+from phasescope.studies.lazy_to_rich import study
 from phasescope.studies.lazy_to_rich.kernels import analytic, quadrature, tabulated
+from phasescope.studies.lazy_to_rich.spec import Spec
 
 CLOSED = [analytic.mean_field, analytic.exponential, analytic.boolean_mean_field]
 
@@ -130,11 +133,12 @@ def test_targets_beyond_the_known_range_are_an_error_on_the_host_and_nan_in_a_pr
 
 
 def test_lanes_get_the_tables_of_their_own_targets():
-    targets = jnp.array([0.3, 0.49, 0.3])
-    found = jax.jit(jax.vmap(lambda w: tabulated.table_for(w, 38, "boolean")))(targets)
+    targets = (0.3, 0.49, 0.3)
+    job = Job(study.arm("exact_flow"), Spec(tokens="boolean"), columns={"w_star": targets})
+    found = job.tables()
     for i, w in enumerate(targets):
         np.testing.assert_array_equal(
-            found.coefficients[i], tabulated.tabulate(float(w), 38, "boolean").coefficients
+            found.coefficients[..., i], tabulated.tabulate(w, job.spec.keys, "boolean").coefficients
         )
 
 

@@ -199,9 +199,10 @@ def _second_layer(
         return measure(held.weights, spec, describe(held, spec), velocity=speed)
 
     return ps.Plan(
-        init=lambda key: Held(start(spec), table() if table else None),
+        init=lambda key, *made: Held(start(spec), *made),
         stages=(ps.Stage("stage II", IndependentFlows((head_1, head_2)), _times(spec)),),
         measure=measured,
+        tables=table,
     )
 
 

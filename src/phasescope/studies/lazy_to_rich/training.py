@@ -35,11 +35,11 @@ def online_sgd(spec: Spec) -> ps.Plan:
             'index_range="L-2" is for a sharp first layer: leave joint and p_tilde alone.'
         )
 
-    def init(key: Array) -> Held:
-        weights = start(spec, spec.joint)
-        if not exact:
-            return Held(weights)
-        return Held(weights, tabulated.table_for(spec.w_star, spec.keys, spec.tokens))
+    def init(key: Array, *made: tabulated.Table) -> Held:
+        return Held(start(spec, spec.joint), *made)
+
+    def table() -> tabulated.Table:
+        return tabulated.table_for(spec.w_star, spec.keys, spec.tokens)
 
     def step(held: Held, t: Array, key: Array) -> Held:
         batch = draw(key, spec.tokens, spec.length, spec.batch)
@@ -54,7 +54,12 @@ def online_sgd(spec: Spec) -> ps.Plan:
             return measure(held.weights, spec, softmax(held, spec))
         return measure(held.weights, spec, None, losses=_losses(held.weights, spec))
 
-    return ps.Plan(init=init, stages=(_stage(ps.iterate(step), spec),), measure=measured)
+    return ps.Plan(
+        init=init,
+        stages=(_stage(ps.iterate(step), spec),),
+        measure=measured,
+        tables=table if exact else None,
+    )
 
 
 @ps.arm(reads=(*DESCENT, *MATRIX))

@@ -2,8 +2,7 @@
 
 S and X are interpolated by Chebyshev polynomials on [0, 1.25 c*]; the program then evaluates
 polynomials. Tables are made on the host and kept, so that a further run with the same target and
-length costs nothing; inside a program, where the target is a number not known in advance, a
-callback brings them.
+length costs nothing; the program receives them as numbers.
 """
 
 from __future__ import annotations
@@ -49,25 +48,13 @@ def evaluate(table: Table, c: ArrayLike) -> Kernels:
     return Kernels(S=S, X=X, dS=dS, dX=dX, top=jnp.asarray(table.top))
 
 
-def table_for(w_star: ArrayLike, keys: ArrayLike, tokens: str) -> Table:
-    """The table inside a program; all nan where `tabulate` would raise."""
-
-    def on_the_host(bits: Array) -> np.ndarray:
-        asked = np.ascontiguousarray(bits).view(float)[..., 0]
-        found = [_packed(float(w), round(n), tokens) for w, n in asked.reshape(-1, 2)]
-        return np.stack(found).view(np.uint32).reshape(*asked.shape[:-1], -1, 2)
-
-    # Numbers travel as bits: a callback's thread may not have 64-bit numbers switched on.
-    asked = jnp.stack([jnp.asarray(w_star, float), jnp.asarray(keys, float)])
-    bits = jax.pure_callback(
-        on_the_host,
-        jax.ShapeDtypeStruct((4 * NODES + 2, 2), np.uint32),
-        jax.lax.bitcast_convert_type(asked, jnp.uint32),
-        vmap_method="expand_dims",
-    )
-    numbers = jax.lax.bitcast_convert_type(bits, float)
-    coefficients, top, end = jnp.split(numbers, [4 * NODES, 4 * NODES + 1])
-    return Table(coefficients.reshape(4, NODES), top[0], end[0])
+def table_for(w_star: float, keys: float, tokens: str) -> Table:
+    """The table for a plan; all nan where `tabulate` would raise."""
+    try:
+        return tabulate(float(w_star), round(float(keys)), tokens)
+    except ps.SpecError:
+        unknown = np.asarray(np.nan)
+        return Table(np.full((4, NODES), np.nan), unknown, unknown)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -147,10 +134,3 @@ def _exact_kernel(keys: int, tokens: str) -> Callable[[float, float], float]:
     if tokens == "boolean":
         return functools.partial(analytic.boolean, keys=keys)
     return functools.partial(quadrature.kernel, keys=keys)
-
-
-def _packed(w_star: float, keys: int, tokens: str) -> np.ndarray:
-    try:
-        return np.concatenate([np.ravel(part) for part in tabulate(w_star, keys, tokens)])
-    except ps.SpecError:
-        return np.full(4 * NODES + 2, np.nan)
