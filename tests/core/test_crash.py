@@ -86,7 +86,7 @@ def test_kills_leave_no_unfinished_run_behind_the_finished_ones(survivors):
 TELLING = """
 import signal, sys
 from phasescope.cli import app as cli
-from phasescope.verbs import checkpoints as running
+from phasescope.verbs import execute as running
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent in the background may have switched Ctrl-C off
 part = running.part_of
 def told(chunk):

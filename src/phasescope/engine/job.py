@@ -71,6 +71,10 @@ class Job:
         """The same job, whose arm is known by the fingerprint of its code."""
         return self._with_same_plan(code=code)
 
+    def without_lanes(self) -> Job:
+        """A single run of the same shapes."""
+        return self._with_same_plan(columns={})
+
     def _with_same_plan(self, **changes: Any) -> Job:
         changed = dataclasses.replace(self, **changes)
         if "_plan" in self.__dict__:
@@ -217,7 +221,7 @@ class Chunk:
 
 def observed(job: Job) -> tuple[type[Observables], type[Observables] | None]:
     """The classes that the plan's `measure` and `inspect` return; remembered, since every block of a sweep asks."""
-    first = dataclasses.replace(job, columns={})
+    first = job.without_lanes()
     shape = first.shape()
     if shape not in classes:
         if len(classes) >= CLASSES_KEPT:

@@ -8,12 +8,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import equinox as eqx
 import jax
 
 from ..engine.job import Job
 from ..engine.precision import exact_numbers
-from ..engine.programs import Program, begin_run
 from ..errors import SpecError
 from ..plan.plan import Arm, continuous_fields, lane_fields
 from ..records.names import check_clashes
@@ -215,7 +213,8 @@ def default_width(arm: Arm, spec: Spec) -> int:
         return GPU_WIDTH
     with exact_numbers():
         inputs = Job(arm, spec).inputs()
-        start = eqx.filter_eval_shape(begin_run, Program(arm), inputs)[0]
+        tables = () if inputs.tables is None else (inputs.tables,)
+        start = jax.eval_shape(arm(inputs.spec).init, inputs.key, *tables)
     size = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(start))
     fitting = [width for width in CPU_WIDTHS if width * size <= BLOCK_BYTES]
     return fitting[0] if fitting else LEAST_WIDTH
