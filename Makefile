@@ -1,7 +1,7 @@
 # Two commands do everything on a fresh machine:
 #   make reproduce   installs, then makes the ledger and the figures of all installed studies at laptop size
 #   make test        installs, then runs the linter, the type checker and the tests
-# While working: make quick (two minutes), make full (also what takes longer than CI may).
+# While working: make quick (the core alone), make full (also what takes longer than CI may).
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
