@@ -73,6 +73,7 @@ from .plan.times import linear_times as linear_times
 from .plan.times import log_times as log_times
 from .spec import Spec as Spec
 from .spec import field as field
+from .spec import number as number
 from .study import Study as Study
 from .study import find as find
 from .verbs.check import check as check

@@ -150,6 +150,40 @@ def _read(cls: type[Any], text: str) -> Any:
     return cls.from_json(json.loads(text))
 
 
+def number(ds: xr.Dataset, name: str) -> Any:
+    """A field of the Spec that a dataset was run with: of every lane, if it was swept.
+
+        >>> sw = ps.sweep("linear_modes", "logistic", epsilon=[1e-3, 1e-4], store=False)
+        >>> ps.number(sw, "epsilon").dims, ps.number(sw, "steps")
+        (('epsilon',), 1500)
+
+    **Arguments:** `ds`: a run, a sweep, or lanes chosen from one. `name`: the field.
+
+    **Returns:** the axis if the field was swept, the number of its lane if one was chosen, else the
+    value that all runs share.
+
+    **Raises:** `SpecError` if there is no such field, or if the dataset does not say.
+    """
+    if name in ds.coords:
+        return ds[name]
+    if "spec" not in ds.attrs:
+        raise SpecError(
+            f'the dataset does not say what "{name}" was: it has no such axis, and its runs share no '
+            "spec. Choose a run of it."
+        )
+    shared = _shared(ds.attrs["spec"])
+    if name not in shared:
+        raise SpecError(f'there is no field "{name}". {nearest(name, list(shared))}')
+    return shared[name]
+
+
+@functools.lru_cache(maxsize=1024)
+def _shared(text: str) -> dict[str, Value]:
+    """The fields in the text that `to_json` gave; infinite numbers are words there."""
+    infinite = {"inf": math.inf, "-inf": -math.inf}
+    return {k: infinite.get(v, v) if isinstance(v, str) else v for k, v in json.loads(text).items()}
+
+
 def float_fields(spec: type[Spec] | Spec) -> list[str]:
     """Names of the fields that may be swept inside one program."""
     cls = spec if isinstance(spec, type) else type(spec)

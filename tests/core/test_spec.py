@@ -239,3 +239,36 @@ def test_floats_and_traced_integers_become_arrays_and_nothing_else_does():
     spec = Numbers().traced()
     arrays = {name for name in field_types(Numbers) if isinstance(getattr(spec, name), jax.Array)}
     assert arrays == {"eta", "rate", "end", "steps"}
+
+
+def dataset_of(spec: ps.Spec, **coords) -> xr.Dataset:
+    return xr.Dataset(coords=coords, attrs={"spec": json.dumps(spec.to_json())})
+
+
+def test_a_number_that_was_not_swept_is_that_of_the_spec():
+    ds = dataset_of(Numbers(eta=0.25))
+    assert ps.number(ds, "eta") == 0.25
+
+
+def test_a_number_that_was_swept_is_its_axis():
+    ds = dataset_of(Numbers(eta=0.25), eta=[0.1, 0.2])
+    assert ps.number(ds, "eta").values.tolist() == [0.1, 0.2]
+
+
+def test_a_number_of_a_chosen_lane_is_that_of_the_lane():
+    ds = dataset_of(Numbers(eta=0.25), eta=[0.1, 0.2]).sel(eta=0.2)
+    assert float(ps.number(ds, "eta")) == 0.2
+
+
+def test_an_infinite_number_comes_back_as_a_number():
+    assert ps.number(dataset_of(Numbers(end=math.inf)), "end") == math.inf
+
+
+def test_a_number_that_does_not_exist_is_an_error_that_suggests_the_nearest():
+    with pytest.raises(SpecError, match=r'no field "etta".*"eta"'):
+        ps.number(dataset_of(Numbers()), "etta")
+
+
+def test_a_number_that_runs_do_not_share_is_an_error_that_says_so():
+    with pytest.raises(SpecError, match='does not say what "eta" was'):
+        ps.number(xr.Dataset(coords={"length": [3, 4]}), "eta")

@@ -27,11 +27,6 @@ Observation = Literal["paper", "robust"]
 spec_of = Spec.of
 
 
-def number(ds: xr.Dataset, name: str) -> Any:
-    """A field of the spec: the axis if it was swept, else one number."""
-    return ds[name] if name in ds.dims else getattr(spec_of(ds), name)
-
-
 def keys(ds: xr.Dataset) -> int:
     r"""$N = L - 2$, the number of keys."""
     return spec_of(ds).length - 2
@@ -39,18 +34,18 @@ def keys(ds: xr.Dataset) -> int:
 
 def g_star(ds: xr.Dataset) -> Any:
     r"""$g^\star = \alpha^\star / (1 + \alpha^\star)$."""
-    alpha = number(ds, "alpha")
+    alpha = ps.number(ds, "alpha")
     return alpha / (1 + alpha)
 
 
 def h_star(ds: xr.Dataset) -> Any:
     r"""$h^\star = 1 / (1 + \alpha^\star)$."""
-    return 1 / (1 + number(ds, "alpha"))
+    return 1 / (1 + ps.number(ds, "alpha"))
 
 
 def c_star(ds: xr.Dataset) -> Any:
     r"""$c^\star = w^{\star 2}$."""
-    return number(ds, "w_star") ** 2
+    return ps.number(ds, "w_star") ** 2
 
 
 def points(ds: xr.Dataset) -> int:
@@ -110,7 +105,7 @@ def phase_times(ds: xr.Dataset, observation: Observation = "robust") -> xr.Datas
             "T_1_g": reaches(ds, "g", g_star(ds)),
             "T_1_h": reaches(ds, "h", h_star(ds)),
             "T_2_h": turning_time(ds),
-            "T_half_w": reaches(ds, "w_kq", number(ds, "w_star") / 2),
+            "T_half_w": reaches(ds, "w_kq", ps.number(ds, "w_star") / 2),
             "T_o": at,
             "T_II": leave,
             "T_50": half,

@@ -15,16 +15,10 @@ from . import closed_forms
 from .spec import Spec
 
 
-def number(ds: xr.Dataset, name: str) -> Any:
-    """A number of the run: one for each lane where it was swept, that of the lane where one was
-    chosen."""
-    return ds[name] if name in ds.coords else getattr(Spec.of(ds), name)
-
-
 def rate_Y(ds: xr.Dataset) -> Any:
     r"""$\eta_Y$, given itself or by its ratio to $\eta_Z$."""
-    ratio = number(ds, "ratio")
-    return number(ds, "eta_Y") if ratio is None else ratio * number(ds, "eta_Z")
+    ratio = ps.number(ds, "ratio")
+    return ps.number(ds, "eta_Y") if ratio is None else ratio * ps.number(ds, "eta_Z")
 
 
 def classes_of(ds: xr.Dataset) -> Any:

@@ -13,7 +13,6 @@ from ..phases import (
     falls_to,
     g_star,
     keys,
-    number,
     ran_to_the_end,
     reaches,
 )
@@ -104,7 +103,7 @@ def learning_the_four_gram_takes_logarithmic_time(alphas, sigmas, *runs):
 def half_of_the_four_gram_value_comes_at_once(run):
     """g reaches g*/2 within (1 - exp(-2 sigma)) ln(...) = O(sigma), as printed before (8)."""
     g = g_star(run)
-    sigma = number(run, "sigma")
+    sigma = ps.number(run, "sigma")
     u = np.exp(-sigma)
     bound = (1 - u**2) * np.log((g * (1 + u) - sigma) / (g * (0.5 + u)))
     return ps.at_most(reaches(run, "g", g / 2), bound, "T_1/2^g") & ran_to_the_end(run)

@@ -14,7 +14,6 @@ from ..phases import (
     h_star,
     keys,
     learning,
-    number,
     once_learned,
     ran_to_the_end,
     reaches,
@@ -26,12 +25,12 @@ from . import evidence
 def exponent(runs: xr.Dataset) -> xr.DataArray:
     r"""$\frac{N}{c^\star h^{\star2}} \frac1t \ln\frac{w}{\sigma}$: the exponent of $w$ in the theorem's unit."""
     unit = c_star(runs) * h_star(runs) ** 2 / keys(runs)
-    return np.log(runs.w_kq / number(runs, "sigma")).where(runs.time > 0) / (unit * runs.time)
+    return np.log(runs.w_kq / ps.number(runs, "sigma")).where(runs.time > 0) / (unit * runs.time)
 
 
 def growing(runs: xr.Dataset) -> xr.DataArray:
     """The records after the start until w is half its target."""
-    return (runs.time > 0) & (runs.time <= reaches(runs, "w_kq", number(runs, "w_star") / 2))
+    return (runs.time > 0) & (runs.time <= reaches(runs, "w_kq", ps.number(runs, "w_star") / 2))
 
 
 @claim(

@@ -15,7 +15,6 @@ from ..phases import (
     h_star,
     keys,
     learning,
-    number,
     once_learned,
     points,
     reaches,
@@ -47,7 +46,7 @@ def _overshoots_once(runs: xr.Dataset) -> ps.Verdict:
             rising / target, "how h rises before its maximum and falls after", where=going
         )
         & ps.positive(runs.growth_rate, "growth rate of w", where=going)
-        & ps.positive(1 - runs.w_kq / number(runs, "w_star"), "1 - w / w*", where=going)
+        & ps.positive(1 - runs.w_kq / ps.number(runs, "w_star"), "1 - w / w*", where=going)
         & ps.within(peak, 0.0, runs.time[-1], "T_2^h")
     )
 
@@ -154,7 +153,7 @@ def the_value_overshoots_by_little(runs):
 
 def _overshoots_by_little(runs: xr.Dataset) -> ps.Verdict:
     top = runs.h.max("time") / h_star(runs)
-    relative = (top - 1) / number(runs, "w_star")
+    relative = (top - 1) / ps.number(runs, "w_star")
     return ps.at_most(relative, 0.04375, "largest (h / h* - 1) / w*") & ps.at_least(
         top, 1.0, "largest h / h*"
     )
