@@ -194,3 +194,30 @@ def test_a_sweep_whose_runs_end_at_different_times_has_no_planned_end():
     with pytest.raises(PlanError, match="no planned end in the dataset"):
         ps.reached(ds)
     assert ps.reached(ds, 2.0).outcome == ps.Outcome.HOLDS
+
+
+def test_a_schedule_may_be_asked_for_and_begins_at_the_start():
+    ds = run(toys.quadratic, at=ps.log_times(16, 3))
+    assert ds.time.values.tolist() == [0, 1, 4, 16]
+
+
+def test_a_schedule_asked_of_an_arm_gives_what_the_arm_records_by_it():
+    own = run(toys.quadratic, steps=12)
+    assert toys.same_bits(run(toys.quadratic, steps=12, at=ps.linear_times(12)), own)
+
+
+def test_a_sweep_may_be_recorded_by_a_schedule():
+    ds = ps.sweep(toys.study, tenths, store=False, start=[1.0, 2.0], at=ps.linear_times(2.0, 4))
+    assert ds.time.values.tolist() == [0, 0.5, 1.0, 1.5, 2.0]
+
+
+@pytest.mark.parametrize("ask", [ps.runs, ps.sweeps])
+def test_a_request_by_a_schedule_is_the_request_by_its_times(ask):
+    asked = ask(toys.quadratic, at=ps.linear_times(4))
+    assert asked == ask(toys.quadratic, at=[0, 1, 2, 3, 4])
+    assert hash(asked) == hash(ask(toys.quadratic, at=range(5)))
+
+
+def test_log_times_may_be_counted_by_the_decade():
+    times = ps.log_times(1e8, first=0.1, per_decade=5).lay_out()
+    assert times.tolist() == np.geomspace(0.1, 1e8, 46).tolist()

@@ -4,11 +4,12 @@ before anything runs."""
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..plan.plan import Arm
+from ..plan.times import Times, asked_times
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,7 +68,7 @@ def runs(
     *,
     preset: str | None = None,
     seed: int = 0,
-    at: Iterable[float] | None = None,
+    at: Times | None = None,
     **changes: Any,
 ) -> Runs:
     """Ask for one run of an arm. Requests that are equal share their evidence.
@@ -77,13 +78,13 @@ def runs(
         True
 
     **Arguments:** `arm`: the function. `preset`: named Spec to start from. `seed`: root of all random
-    numbers. `at`: record times in place of the arm's own. `changes`: fields of the Spec.
+    numbers. `at`: record times in place of the arm's own, numbers or a `Schedule`. `changes`: fields of
+    the Spec.
 
     **Returns:** a request, to be given to a claim or a figure.
     """
-    return Runs(
-        arm, preset, tuple(sorted(changes.items())), seed, None if at is None else tuple(at)
-    )
+    times = None if at is None else tuple(asked_times(at))
+    return Runs(arm, preset, tuple(sorted(changes.items())), seed, times)
 
 
 def sweeps(
@@ -91,7 +92,7 @@ def sweeps(
     *,
     preset: str | None = None,
     seeds: int = 1,
-    at: Iterable[float] | None = None,
+    at: Times | None = None,
     block: int | None = None,
     **fields: Any,
 ) -> Sweeps:
@@ -102,14 +103,15 @@ def sweeps(
         (('eta', (0.1, 0.2)),)
 
     **Arguments:** `arm`: the function. `preset`: named Spec to start from. `seeds`: how many. `at`:
-    record times in place of the arm's own. `block`: the width of a block. `fields`: fields of
-    the Spec, lists or single values.
+    record times in place of the arm's own, numbers or a `Schedule`. `block`: the width of a block.
+    `fields`: fields of the Spec, lists or single values.
 
     **Returns:** a request, to be given to a claim or a figure.
     """
     axes = tuple((k, tuple(v)) for k, v in fields.items() if _is_axis(v))
     changes = tuple(sorted((k, v) for k, v in fields.items() if not _is_axis(v)))
-    return Sweeps(arm, preset, changes, axes, seeds, None if at is None else tuple(at), block)
+    times = None if at is None else tuple(asked_times(at))
+    return Sweeps(arm, preset, changes, axes, seeds, times, block)
 
 
 def tables(function: Callable[..., Any], **arguments: Any) -> Tables:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -52,16 +54,39 @@ class Schedule:
         return np.linspace(last / count, last, count)
 
 
-def log_times(last: Number, count: int = 100, first: Number = 1) -> Schedule:
+# What may be asked for as the times of a run.
+Times = Iterable[float] | Schedule
+
+
+def asked_times(at: Times) -> Iterable[float]:
+    """The times that were asked for; a `Schedule` begins at the start of the run, as a stage does."""
+    if isinstance(at, Schedule):
+        return [0, *at.lay_out().tolist()]
+    return at
+
+
+def log_times(
+    last: Number, count: int = 100, first: Number = 1, per_decade: float | None = None
+) -> Schedule:
     """Record times that are evenly spaced in log time.
 
         >>> ps.log_times(1000, 4).lay_out().tolist()
         [1, 10, 100, 1000]
+        >>> ps.log_times(100.0, first=1.0, per_decade=2).lay_out().round(2).tolist()
+        [1.0, 3.16, 10.0, 31.62, 100.0]
 
-    **Arguments:** `last`: the last time. `count`: about how many. `first`: the first one.
+    **Arguments:**
+
+    - `last`: the last time.
+    - `count`: about how many.
+    - `first`: the first one.
+    - `per_decade`: how many in a factor of ten, in place of `count`; `first` and `last` are then plain
+      numbers, none of a Spec inside a program.
 
     **Returns:** a `Schedule`; its times are whole if `last` is.
     """
+    if per_decade is not None:
+        count = round(per_decade * math.log10(float(last) / float(first))) + 1
     return Schedule(last, count, first, log=True)
 
 

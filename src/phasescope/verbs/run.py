@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +15,7 @@ from ..errors import DeriveFailed
 from ..identity import Unidentified
 from ..identity.provenance import decisive, differences, provenance
 from ..plan.plan import Arm, fields_read
+from ..plan.times import Times
 from ..records.dataset import assemble, snapshots_of, spec_text
 from ..records.derive import WHY, is_underived
 from ..records.divergence import divergence
@@ -39,7 +39,7 @@ def run(
     *,
     preset: str | None = None,
     seed: int = 0,
-    at: Iterable[float] | None = None,
+    at: Times | None = None,
     store: str | Path | bool | None = None,
     progress: bool | None = None,
     **changes: Any,
@@ -58,7 +58,8 @@ def run(
     - `arm`: a name or the function.
     - `preset`: named Spec to start from.
     - `seed`: root of all random numbers.
-    - `at`: record times in place of the arm's own, in the dataset's time.
+    - `at`: record times in place of the arm's own, in the dataset's time: numbers, or a `Schedule`,
+      which stands for the start and its times.
     - `store`: a folder; `False` keeps nothing; by default `$PHASESCOPE_STORE`, else `./phasescope-runs`.
     - `progress`: whether to show a bar; by default on a terminal only.
     - `changes`: fields of the Spec.

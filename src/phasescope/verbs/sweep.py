@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import concurrent.futures as futures
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ import xarray as xr
 from ..discovery import installed
 from ..errors import PlanError
 from ..plan.plan import Arm
+from ..plan.times import Times
 from ..records.derive import warn_of_underived
 from ..store import Store
 from ..study import Study, find
@@ -38,7 +39,7 @@ def sweep(
     *,
     preset: str | None = None,
     seeds: int | Sequence[int] = 1,
-    at: Iterable[float] | None = None,
+    at: Times | None = None,
     block: int | None = None,
     executor: futures.Executor | None = None,
     store: str | Path | bool | None = None,
@@ -77,7 +78,7 @@ def sweep_cost(
     *,
     preset: str | None = None,
     seeds: int | Sequence[int] = 1,
-    at: Iterable[float] | None = None,
+    at: Times | None = None,
     block: int | None = None,
     store: str | Path | bool | None = None,
     **fields: Any,

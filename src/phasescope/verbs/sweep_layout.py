@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -14,6 +14,7 @@ from ..engine.job import Job
 from ..engine.precision import exact_numbers
 from ..errors import SpecError
 from ..plan.plan import Arm, continuous_fields, lane_fields
+from ..plan.times import Times
 from ..records.names import check_clashes
 from ..spec import Spec
 from ..study import Study
@@ -94,7 +95,7 @@ def lay_out(
     *,
     preset: str | None = None,
     seeds: int | Sequence[int] = 1,
-    at: Iterable[float] | None = None,
+    at: Times | None = None,
     block: int | None = None,
 ) -> Layout:
     """Cut a sweep into blocks of lanes; fields given as lists are its axes, `block` is the width of a block."""

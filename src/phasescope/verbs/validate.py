@@ -12,6 +12,7 @@ from ..engine.calls import horizon
 from ..engine.job import Job
 from ..errors import PlanError, SpecError
 from ..plan.plan import Arm, fields_read
+from ..plan.times import Times, asked_times
 from ..study import Study
 
 SEEDS = 2**32  # a seed is below this number
@@ -24,7 +25,7 @@ def requested_job(
     *,
     preset: str | None = None,
     seed: int = 0,
-    at: Iterable[float] | None = None,
+    at: Times | None = None,
     changes: Mapping[str, Any],
 ) -> Job:
     """The run of an arm at a preset with changes, recorded at the times `at` or at the arm's own."""
@@ -87,7 +88,7 @@ def time_numbers(study: Study, at: Any) -> tuple[float, ...]:
     try:
         if isinstance(at, str | bytes):
             raise TypeError(at)
-        times = tuple(float(t) for t in at)
+        times = tuple(float(t) for t in asked_times(at))
     except (TypeError, ValueError, OverflowError):
         raise SpecError(
             f"{study.name}: `at` is a list of times, such as at=[1, 10], got at={at!r}."

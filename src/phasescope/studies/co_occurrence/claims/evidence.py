@@ -16,7 +16,7 @@ SEEDS = 3
 
 def log_times(first: float, last: float, per_decade: float) -> list[float]:
     """Evenly spaced in log time."""
-    return np.geomspace(first, last, round(per_decade * np.log10(last / first)) + 1).tolist()
+    return ps.log_times(last, first=first, per_decade=per_decade).lay_out().tolist()
 
 
 # Dense where the phases meet, sparse where everything is a power of log time.
@@ -80,7 +80,7 @@ def lazy(samples: int, length: int, horizon: float = 1e8) -> ps.Request:
         samples=samples,
         length=length,
         horizon=horizon,
-        at=[0.0, *log_times(0.1, horizon, 5)],
+        at=ps.log_times(horizon, first=0.1, per_decade=5),
         **LAZY,
     )
 
@@ -93,7 +93,10 @@ threshold_runs = tuple(
 )
 # All samples there are, of five words from vocabularies of 8, 64 and a million.
 population_runs = tuple(
-    ps.runs(population, **LAZY | {"length": 5, "dim": dim, "at": [0.0, *log_times(0.1, 1e8, 5)]})
+    ps.runs(
+        population,
+        **LAZY | {"length": 5, "dim": dim, "at": ps.log_times(1e8, first=0.1, per_decade=5)},
+    )
     for dim in (8, 64, 10**6)
 )
 # The sizes of the experiment with a Kaiming start and ever smaller output weights, |a|^2 = 256 ... 1e-6.
@@ -106,10 +109,15 @@ relevance = ps.sweeps(
     output=tuple((norm / 256) ** 0.5 for norm in NORMS),
     attention=[1.0, 0.0],
     horizon=1e6,
-    at=[0.0, *log_times(0.1, 1e6, 8)],
+    at=ps.log_times(1e6, first=0.1, per_decade=8),
 )
 # The smallest sizes, for statements that are exact.
-SMALL = {"preset": "tiny", "clock": "natural", "horizon": 1e4, "at": [0.0, *log_times(0.1, 1e4, 5)]}
+SMALL = {
+    "preset": "tiny",
+    "clock": "natural",
+    "horizon": 1e4,
+    "at": ps.log_times(1e4, first=0.1, per_decade=5),
+}
 SMALL_DESCENT = {
     "preset": "tiny",
     "steps": 2000,

@@ -156,16 +156,16 @@ speed = ps.runs(
     eta_Z=0.5,
     class_weight="sum",
     horizon=2e6,
-    at=[0.0, *np.geomspace(1.0, 2e6, 1500)],
+    at=ps.log_times(2e6, 1500),
 )
 speeds = ps.sweeps(
     closed_form,
     preset="figure_3",
     eta_Y=(0.5, 1.0, 2.0, 5.0, 10.0),
-    at=[0.0, *np.geomspace(1.0, 1000.0, 600)],
+    at=ps.log_times(1000.0, 600),
 )
 figure_3 = ps.sweeps(
-    closed_form, preset="figure_3", eta_Y=(0.5, 1.0, 2.0, 5.0, 10.0), at=range(1001)
+    closed_form, preset="figure_3", eta_Y=(0.5, 1.0, 2.0, 5.0, 10.0), at=ps.linear_times(1000)
 )
 _snaps = [float(t_snap(10.0, 1000.0, 2 * eta)) for eta in (0.1, 0.25, 0.5, 1.0)]
 figure_9 = ps.sweeps(
@@ -178,7 +178,7 @@ figure_9 = ps.sweeps(
 figure_8 = ps.tables(tables.decoder.steps_and_flow, outputs=1000, eta_Y=(0.5, 1.0, 2.0), last=60)
 
 # The paper's experiments. Syn-Small, 100 updates.
-every_update = range(101)
+every_update = ps.linear_times(100)
 figure_4 = ps.runs(sampled, at=every_update)
 figure_4_right = ps.runs(sampled, eta_Y=10.0, at=every_update)
 figure_4_seeds = ps.sweeps(sampled, eta_Y=(1.0, 10.0), seeds=8, at=(0, 99, 100))
