@@ -203,6 +203,37 @@ def other_axes(spec):
     return dataclasses.replace(toys.quadratic(spec), measure=lambda w: Otherwise(w**2))
 
 
+class OfAnotherTask(ps.Observables):
+    loss: Float[Array, ""] = ps.field(symbol="L", doc="loss of another task", unit="nat")
+
+
+def another_task(spec):
+    """Reports a loss that is another quantity."""
+    return dataclasses.replace(
+        toys.quadratic(spec), measure=lambda w: OfAnotherTask(loss=jnp.sum(w**4))
+    )
+
+
+def relabelled(ds):
+    return ds.assign(weight=ds.weight.assign_attrs(long_name="something else"))
+
+
+def another_derived(spec):
+    """Derives under the name of an observable what is another quantity."""
+    return dataclasses.replace(toys.quadratic(spec), derive=relabelled)
+
+
+def test_arms_agree_on_what_an_observable_is():
+    said = breach(arms=(toys.quadratic, another_task), evidence=False)
+    assert 'arms quadratic and another_task describe "loss" differently' in said
+    assert "half the squared length" in said and "loss of another task" in said
+
+
+def test_arms_agree_on_what_a_derived_quantity_is():
+    said = breach(arms=(toys.quadratic, another_derived), evidence=False)
+    assert 'arms quadratic and another_derived describe "weight" differently' in said
+
+
 def test_arms_agree_on_the_axes_of_what_they_share():
     said = breach(arms=(toys.quadratic, other_axes), evidence=False)
     assert (

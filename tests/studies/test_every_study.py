@@ -12,6 +12,7 @@ from phasescope.errors import SpecError
 from phasescope.plan.plan import fields_read
 from phasescope.study import find
 from phasescope.testing import check_study
+from phasescope.testing.descriptions import declared_descriptions, disagreements
 from phasescope.testing.fields import fields_given, fields_read_anywhere, requests
 from phasescope.verbs.validate import check_read
 
@@ -81,6 +82,13 @@ def test_a_study_has_a_page_and_tests_of_its_claims_verdicts_and_figures(name):
 @pytest.mark.parametrize("name", ["lazy_to_rich", "regular_language", "state_tracking"])
 def test_a_study_keeps_its_contract(name):
     check_study(find(name), evidence=False)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_one_name_is_one_quantity_in_all_arms(name):
+    study = find(name)
+    described = {arm.__name__: declared_descriptions(study, arm) for arm in study.arms}
+    assert list(disagreements(described)) == []
 
 
 @pytest.mark.parametrize(

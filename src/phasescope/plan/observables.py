@@ -99,8 +99,7 @@ def to_dataset(
                 f'observable "{name}" is declared with axes {dims[name]} but was measured with '
                 f"{values.ndim - len(lead) - 1}; make measure() return what the annotation says."
             )
-        attrs = {k: fields[name][k] for k in ("symbol", "doc", "unit") if fields[name].get(k)}
-        variables[name] = (shape, values, _caption(attrs))
+        variables[name] = (shape, values, caption(fields[name]))
     flags = {
         "flag_values": list(range(len(stage_names))),
         "flag_meanings": " ".join(map(flag_word, stage_names)),
@@ -153,7 +152,7 @@ def in_stage(ds: xr.Dataset, name: str) -> xr.Dataset:
     )
 
 
-def _caption(attrs: dict[str, str]) -> dict[str, str]:
-    """xarray labels plots by `long_name` and `units`."""
-    names = {"doc": "long_name", "unit": "units"}
-    return {names.get(k, k): v for k, v in attrs.items()}
+def caption(metadata: Mapping[str, Any]) -> dict[str, str]:
+    """What a dataset says of an observable, from its field; xarray labels plots by `long_name` and `units`."""
+    names = {"symbol": "symbol", "doc": "long_name", "unit": "units"}
+    return {names[k]: metadata[k] for k in names if metadata.get(k)}

@@ -28,6 +28,7 @@ from ..verbs.context import Context
 from ..verbs.evidence import Evidence
 from ..verbs.run import find_or_run
 from ..verbs.validate import check_read
+from .descriptions import Description, disagreements, recorded_descriptions
 from .fields import fields_given, fields_read_anywhere, requests
 from .fields import fields_read_by as fields_read_by
 
@@ -40,10 +41,12 @@ def check_study(study: Study, *, evidence: bool = True) -> None:
     Arms run at the preset `tiny` if there is one. With `evidence=False` claims and figures are read but not carried
     out, which is quick.
     """
+    described: dict[str, dict[str, Description]] = {}
     broken = [
         *_record(study),
-        *(p for arm in study.arms for p in _arm(study, arm)),
+        *(p for arm in study.arms for p in _arm(study, arm, described)),
         *_shared_axes(study),
+        *disagreements(described),
     ]
     broken += [p for arm in study.arms for p in _declaration(study, arm)]
     broken += [p for claim in study.claims for p in _claim(claim)] + [
@@ -74,7 +77,8 @@ def _record(study: Study) -> Iterator[str]:
             yield f"{name} does not survive JSON"
 
 
-def _arm(study: Study, arm: Arm) -> Iterator[str]:
+def _arm(study: Study, arm: Arm, described: dict[str, dict[str, Description]]) -> Iterator[str]:
+    """The arm runs, alone and in a sweep; what it says of its observables is noted in `described`."""
     spec = study.presets.get(TINY, study.spec)
     name = f"arm {arm.__name__}"
     if not inspect.getdoc(arm):
@@ -102,6 +106,7 @@ def _arm(study: Study, arm: Arm) -> Iterator[str]:
     except Exception as error:
         yield f"{name} cannot be run: {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         return
+    described[arm.__name__] = recorded_descriptions(alone)
     swept = {}
     for field in lane_fields(arm, spec):
         value = getattr(spec, field)

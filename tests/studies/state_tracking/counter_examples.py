@@ -33,7 +33,7 @@ THEORY_EXAMPLES: dict[str, list[Change]] = {
     "B.3": [flipped("learned"), flipped("combined"), lost("learned")],
     "B.3-symmetric": [flipped("learned"), flipped("combined"), lost("learned")],
     "B.1b": [scaled("began", 0.5), shifted("began", -500.0), lost("learned")],
-    "trap": [scaled("loss", 1.01), scaled("accuracy_forced", 1.1), lost("loss")],
+    "trap": [scaled("value_loss", 1.01), scaled("accuracy_forced", 1.1), lost("value_loss")],
     "17ab": [scaled("V_g", 0.99), flipped("V_y"), shifted("V_g", 1.0), lost("V_y")],
     "17c": [shifted("V_g", 0.5), scaled("V_y", 0.9), flipped("V_y"), lost("V_g")],
     "B.7": [drifting, scaled("V_g", 0.0), lost("conserved")],

@@ -68,7 +68,7 @@ def _recursion(spec: Any) -> xr.Dataset:
         "q44": q44,
         "o43": 0 * q43,
         "o44": 0 * q43,
-        "loss": loss,
+        "stage_loss": loss,
         "stage_length": length,
         "stage_epsilon": length / (length + weight),
     }

@@ -29,9 +29,12 @@ field = ps.field
 
 
 class Observed(ps.Observables):
-    """All arms report these. `match` and `differ`: strings whose last token equals the pivot's, and the others."""
+    """All arms report these. `match` and `differ`: strings whose last token equals the pivot's, and the others.
 
-    loss: Float[Array, ""] = field(symbol=r"\mathcal{L}", doc="loss over all strings")
+    Of `handover`, which trains two tasks one after the other, the task is parity's chain of thought, in all stages.
+    """
+
+    loss: Float[Array, ""] = field(symbol=r"\mathcal{L}", doc="loss over the strings of the task")
     loss_by_length: Float[Array, "length"] = field(
         symbol=r"\mathcal{L}_L", doc="loss over the strings of one length"
     )

@@ -7,12 +7,15 @@ from jaxtyping import Array, Float
 import phasescope as ps
 
 field = ps.field
+FLOW_TIME = "gradient-flow time: the step size of what is trained, times updates"
 
 
 class FeatureObserved(ps.Observables):
     """Stage 1. `image` is the class j, `neuron` is r; times count updates and are nan before they come."""
 
-    loss: Float[Array, ""] = field(symbol=r"\mathrm{Loss}_5^{1,1}", doc="loss of the value slot")
+    value_loss: Float[Array, ""] = field(
+        symbol=r"\mathrm{Loss}_5^{1,1}", doc="loss of the value slot at length 1"
+    )
     accuracy_forced: Float[Array, ""] = field(doc="mean probability of the right value")
     V_g: Float[Array, "image neuron action"] = field(
         symbol="V_{j,r}(g)", doc="feature of an action"
@@ -29,15 +32,18 @@ class FeatureObserved(ps.Observables):
         symbol="D_{j,r}", doc="sum of V(g) less sum of V(y)"
     )
     clipped: Float[Array, ""] = field(doc="share of pairs (g, y) whose right logit is at the clip")
-    log_time: Float[Array, ""] = field(
-        symbol=r"\log_{10} t", doc="gradient-flow time, eta times updates"
-    )
+    log_time: Float[Array, ""] = field(symbol=r"\log_{10} t", doc=FLOW_TIME)
 
 
 class RoutingObserved(ps.Observables):
-    """Stage 2. `step` is l, the answer that is asked for, in chains of length 2."""
+    """Stage 2. `step` is l, the answer that is asked for, in chains of length 2.
 
-    loss: Float[Array, ""] = field(doc="loss of the stage")
+    What is trained are entries of Q, with step size eta / N.
+    """
+
+    stage_loss: Float[Array, ""] = field(
+        doc="loss that the stage trains on; 0 before the attention is trained"
+    )
     q43: Float[Array, ""] = field(symbol="q_{43}", doc="score of the right predicate")
     o43: Float[Array, ""] = field(symbol="o_{43}", doc="score of a wrong predicate")
     q44: Float[Array, ""] = field(symbol="q_{44}", doc="score of the last answer")
@@ -58,9 +64,7 @@ class RoutingObserved(ps.Observables):
     stage_epsilon: Float[Array, ""] = field(
         symbol=r"\epsilon^{L_k,2}", doc="attention on wrong clauses at that length"
     )
-    log_time: Float[Array, ""] = field(
-        symbol=r"\log_{10} t", doc="flow time of a diagonal entry, eta/N times updates"
-    )
+    log_time: Float[Array, ""] = field(symbol=r"\log_{10} t", doc=FLOW_TIME)
 
 
 class RolloutObserved(ps.Observables):

@@ -27,7 +27,7 @@ def _ended(run: xr.Dataset) -> ps.Verdict:
     if arm == "routing" and spec.algorithm == 2 and spec.features == "ideal":
         level = -end_of_stage(spec) * np.log(spec.vocabulary)
         stages = int(last.stage) + 1
-        if stages < spec.stages or not float(np.log(last.loss)) <= level:
+        if stages < spec.stages or not float(np.log(last.stage_loss)) <= level:
             return ps.undecided(
                 f"stage {stages} of {spec.stages} is not at its loss", "a run to the end"
             )

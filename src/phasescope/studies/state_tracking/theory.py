@@ -14,6 +14,7 @@ from jaxtyping import Array
 import phasescope as ps
 
 from .actions import needs_transitive
+from .observables import RoutingObserved
 from .spec import FEATURES, NEURONS, STAGES, Spec, end_of_stage
 from .theory_model import dense, feature_model, full, limits
 from .theory_model import features as feature_stage
@@ -142,6 +143,8 @@ def _ending(spec: Spec) -> dict[str, Any]:
     """Stages of Algorithm 2 end at loss d^-E_1."""
     if spec.algorithm == 1:
         return {}
-    return {
-        "until": lambda seen: jnp.log(seen.loss) < -end_of_stage(spec) * jnp.log(spec.vocabulary)
-    }
+
+    def is_low_enough(seen: RoutingObserved) -> Array:
+        return jnp.log(seen.stage_loss) < -end_of_stage(spec) * jnp.log(spec.vocabulary)
+
+    return {"until": is_low_enough}

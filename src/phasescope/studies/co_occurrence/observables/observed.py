@@ -1,6 +1,8 @@
 r"""What the theorems talk about. All arms report these; what an arm does not know is left out of its dataset.
 
 Words count from 1 as in the paper: 1 and 2 are the targets, 3 is common to all samples, the others are irrelevant.
+In the reductions by symmetry a word after the third is one irrelevant word of a kind, whose number is not that of a
+word: 4 to 7 are of types 1 to 4 in `orthogonal`, 4 is any of them in `population`.
 Matrices over pairs of words (`key`, `query`) are recorded for the special words 1, 2, 3 and in full at the end.
 """
 
@@ -22,7 +24,9 @@ field = ps.field
 class Observed(ps.Observables):
     """All arms report these."""
 
-    loss: Float[Array, ""] = field(symbol=r"\hat L", doc="training loss")
+    loss: Float[Array, ""] = field(
+        symbol=r"\hat L", doc="loss over what is trained on: the samples, or the population"
+    )
     loss_type: Float[Array, "type"] = field(
         symbol=r"\hat L_c", doc="mean loss over the samples of one type"
     )
@@ -34,11 +38,11 @@ class Observed(ps.Observables):
     gsum: Float[Array, "type"] = field(
         symbol=r"\Sigma_c", doc="sum of the loss derivatives g_i over one type"
     )
-    G: Float[Array, "word"] = field(symbol=r"G(\mu)", doc="value of a word")
-    c: Float[Array, "word"] = field(symbol=r"c(\mu)", doc="force on the value of a word")
-    Gdot: Float[Array, "word"] = field(
-        symbol=r"\dot G(\mu)", doc="time derivative of the value of a word"
+    G: Float[Array, "word"] = field(
+        symbol=r"G(\mu)", doc="value of a word, or of one word of a kind"
     )
+    c: Float[Array, "word"] = field(symbol=r"c(\mu)", doc="force on that value")
+    Gdot: Float[Array, "word"] = field(symbol=r"\dot G(\mu)", doc="time derivative of that value")
     M: Float[Array, "key query"] = field(symbol="M", doc="force on a score, special words")
     S: Float[Array, "key query"] = field(symbol="S", doc="score, special words")
     C: Float[Array, "key query"] = field(

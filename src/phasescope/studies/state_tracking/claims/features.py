@@ -107,9 +107,9 @@ def below_the_order_parameter_training_stays_uniform(*runs):
         n = spec_of(run).action.values
         end = run.isel(time=-1)
         verdicts += [
-            ps.within(end.loss - np.log(n), -1e-3, 1e-3, "loss - log n_y"),
+            ps.within(end.value_loss - np.log(n), -1e-3, 1e-3, "loss - log n_y"),
             ps.within(n * end.accuracy_forced, 0.99, 1.01, "n_y x accuracy"),
-            ps.at_least(run.loss.isel(time=0) - end.loss, 1.0, "fall of the loss"),
+            ps.at_least(run.value_loss.isel(time=0) - end.value_loss, 1.0, "fall of the loss"),
         ]
     return ps.all_of(verdicts) & ran_to_the_end(*runs)
 

@@ -14,8 +14,8 @@ STRONG = (evidence.strong["S3"], evidence.strong["S4"])
 
 
 def _at_loss(run, level: float) -> float:
-    """eps where the loss comes down to the level, between two records."""
-    log_loss = np.log(run.loss.isel(time=slice(1, None)).values)
+    """eps where the loss of the stage comes down to the level, between two records."""
+    log_loss = np.log(run.stage_loss.isel(time=slice(1, None)).values)
     eps = run.epsilon.sel(step=2).isel(time=slice(1, None)).values
     return float(np.interp(-np.log(level), -log_loss, eps, left=np.nan, right=np.nan))
 

@@ -73,7 +73,7 @@ def measure(x: FeatureState, spec: Spec) -> FeatureObserved:
     right = feature_model.targets(action)
     raw = numbers.activation(feature_model.preactivations(x.V, numbers.bias)).sum(axis=1)
     return FeatureObserved(
-        loss=feature_model.loss(x.V, action, numbers),
+        value_loss=feature_model.loss(x.V, action, numbers),
         accuracy_forced=feature_model.accuracy(x.V, action, numbers),
         V_g=x.V.g,
         V_y=x.V.y,

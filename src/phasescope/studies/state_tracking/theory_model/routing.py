@@ -133,7 +133,7 @@ def measure(x: RoutingState, spec: Spec) -> RoutingObserved:
     right = [routing_model.weights(x.at, 1)[0], routing_model.weights(x.at, 2)[1]]
     both_steps = jnp.array([1.0, 2.0])
     return RoutingObserved(
-        loss=x.loss,
+        stage_loss=x.loss,
         q43=x.at.q43,
         o43=x.at.o43,
         q44=x.at.q44,
