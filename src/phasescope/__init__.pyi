@@ -64,6 +64,7 @@ from .plan.flow import flow as flow
 from .plan.observables import Observables as Observables
 from .plan.observables import in_stage as in_stage
 from .plan.observables import stage_names as stage_names
+from .plan.one_by_one import one_by_one as one_by_one
 from .plan.plan import Plan as Plan
 from .plan.plan import Stage as Stage
 from .plan.plan import arm as arm

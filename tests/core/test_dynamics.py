@@ -227,3 +227,29 @@ def test_finite_is_asked_of_each_lane_by_itself():
 
 def test_integers_are_always_finite():
     assert bool(is_finite({"count": jnp.array(3)}))
+
+
+def test_runs_one_by_one_take_their_own_steps_only():
+    taken = []
+
+    def halved(x, times):
+        def step(i, x):
+            jax.debug.callback(lambda: taken.append(1))
+            return x / 2
+
+        return jax.lax.fori_loop(0, times, step, x)
+
+    halve = jax.vmap(ps.one_by_one(halved))
+    result = halve(jnp.array([8.0, 8.0, 8.0]), jnp.array([1, 3, 0]))
+    jax.effects_barrier()
+    assert result.tolist() == [4.0, 1.0, 8.0]
+    assert len(taken) == 1 + 3
+
+
+def test_runs_one_by_one_share_what_does_not_differ_and_what_is_no_array():
+    def scaled(tree, by, name):
+        return by[name] * tree["x"]
+
+    one = ps.one_by_one(scaled)
+    all_of_them = jax.vmap(lambda x: one({"x": x}, {"twice": 2.0}, "twice"))
+    assert all_of_them(jnp.arange(3.0)).tolist() == [0.0, 2.0, 4.0]

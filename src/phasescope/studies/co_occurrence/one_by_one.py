@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-import equinox as eqx
 import jax.random as jr
-from jax.custom_batching import sequential_vmap
 from jaxtyping import Array, PyTree
 
 import phasescope as ps
@@ -31,18 +29,14 @@ class OneByOne(ps.Dynamics):
         return self.of(self.spec).init(params)
 
     def advance(self, state: ps.State, t0: Array, t1: Array, key: Array) -> ps.State:
-        numbers, rest = eqx.partition((self.spec, state), eqx.is_array)
-
-        @sequential_vmap
-        def one(numbers, t0, t1):
-            spec, state = eqx.combine(numbers, rest)
-            after = self.of(spec).advance(
-                state, t0, t1, jr.key(0)
-            )  # the motion draws no random numbers
-            return after.params.moving, after.carry  # what a run started from would only be copied
-
-        moving, carry = one(numbers, t0, t1)
+        moving, carry = ps.one_by_one(self.moved)(self.spec, state, t0, t1)
         return ps.State(state.params._replace(moving=moving), state.memory, carry)
+
+    def moved(self, spec: Spec, state: ps.State, t0: Array, t1: Array) -> tuple[PyTree, PyTree]:
+        """What moves, and what its dynamics carries, at t1; what a run started from would only be copied."""
+        no_key = jr.key(0)  # the motion draws no random numbers
+        after = self.of(spec).advance(state, t0, t1, no_key)
+        return after.params.moving, after.carry
 
 
 class StepsOneByOne(OneByOne):

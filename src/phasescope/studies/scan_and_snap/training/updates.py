@@ -106,7 +106,7 @@ def updates_in_a_row(layout: sampling.Layout) -> Callable[..., Training]:
         return jax.lax.fori_loop(0, count, one, training)
 
     if jax.default_backend() == "cpu":
-        return jax.custom_batching.sequential_vmap(learn)
+        return ps.one_by_one(learn)
     return learn
 
 
