@@ -42,6 +42,11 @@ TOPICS = {
 }
 
 
+@pytest.fixture(autouse=True, scope="module")
+def exact():
+    """The numbers that a user's session has: these tests look at studies as a user does."""
+
+
 def is_there(module: Path) -> bool:
     return module.with_suffix(".py").exists() or (module / "__init__.py").exists()
 

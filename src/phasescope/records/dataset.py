@@ -101,7 +101,7 @@ def description(
         "status": "diverged" if np.isfinite(diverged_at.values).all() else "finished",
         "phasescope": __version__,
     }
-    return words | _clock(job.plan())
+    return words | clock(job.plan())
 
 
 def _lead(job: Job) -> tuple[str, ...]:
@@ -109,13 +109,13 @@ def _lead(job: Job) -> tuple[str, ...]:
     return ("lane",) if job.is_block else ()
 
 
-def _clock(plan: Plan) -> dict[str, float]:
+def clock(plan: Plan) -> dict[str, float]:
     """Where the run was planned to end, and how much `time` one step is where all stages count alike."""
-    clock = {"planned_end": horizon(plan)}
+    found = {"planned_end": horizon(plan)}
     units = {float(stage.unit) for stage in plan.stages}
     if all(stage.dynamics.divisible for stage in plan.stages) and len(units) == 1:
-        clock["time_per_step"] = units.pop()
-    return clock
+        found["time_per_step"] = units.pop()
+    return found
 
 
 def _precision(records: Records) -> str:

@@ -6,6 +6,7 @@
 from typing import TYPE_CHECKING, Any
 
 from .fields import fields_read_by as fields_read_by
+from .stand_ins import labelled_like as labelled_like
 from .structureless import constant_like as constant_like
 from .structureless import noise_like as noise_like
 from .study_contract import check_study as check_study

@@ -12,13 +12,6 @@ from phasescope.studies.co_occurrence import data, model
 from phasescope.studies.co_occurrence.spec import Spec
 
 
-@pytest.fixture(autouse=True, scope="module")
-def exact():
-    """64-bit numbers in these tests alone: other tests look at what a user's session keeps."""
-    with jax.enable_x64(True):
-        yield
-
-
 @pytest.fixture
 def repeated():
     """A small setting whose samples share words and repeat them, far from its start's symmetry."""

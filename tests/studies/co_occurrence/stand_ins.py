@@ -1,8 +1,6 @@
 """Evidence for the tests of the claims: the symmetric reduction, which takes a quarter of a second at any size, stands in for
 all runs, with what it cannot know made up so that the claims come out as established."""
 
-import json
-
 import numpy as np
 import xarray as xr
 
@@ -11,6 +9,7 @@ from phasescope.claims.requests import Request, Runs, Sweeps, Tables
 from phasescope.studies.co_occurrence import study
 from phasescope.studies.co_occurrence.claims import evidence as asked
 from phasescope.studies.co_occurrence.theory import orthogonal, population
+from phasescope.testing import labelled_like
 from phasescope.verbs.evidence import Evidence
 
 SAMPLES = 6
@@ -41,7 +40,7 @@ def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
         ds = ds.expand_dims(seed=np.arange(request.seeds)).copy()
         if request in asked.theory_runs:
             ds = _scattered(ds, spec.width)
-    return _made_up(ds, request).assign_attrs(_attributes(request))
+    return labelled_like(_made_up(ds, request), study, request)
 
 
 def _scattered(ds: xr.Dataset, width: int) -> xr.Dataset:
@@ -50,17 +49,6 @@ def _scattered(ds: xr.Dataset, width: int) -> xr.Dataset:
     factor = 0.96 * (1 + spread * np.random.default_rng(width).standard_normal(ds.sizes["seed"]))
     seeds = xr.DataArray(factor, {"seed": ds.seed}, ["seed"])
     return ds.assign(C=ds.C * seeds, C_random=ds.C_random * seeds)
-
-
-def _attributes(request: Runs | Sweeps) -> dict:
-    spec = study.specify(request.preset, **dict(request.changes))
-    end = spec.eta * spec.steps if request.arm.__name__ in DESCENTS else spec.end * spec.tick
-    return {
-        "arm": request.arm.__name__,
-        "spec": json.dumps(spec.to_json()),
-        "seed": 0,
-        "planned_end": end,
-    }
 
 
 def _reduced(request: Runs | Sweeps, attention: float) -> Runs:
@@ -140,4 +128,4 @@ def _relevance(request: Sweeps) -> xr.Dataset:
     dims = ("output", "attention", "time")
     coords = axes | {"time": time, "key": [1, 2, 3], "query": [1, 2, 3]}
     ds = xr.Dataset({"loss": (dims, loss), "C": ((*dims, "key", "query"), C)}, coords)
-    return ds.assign_attrs(_attributes(request))
+    return labelled_like(ds, study, request)

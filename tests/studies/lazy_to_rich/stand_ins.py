@@ -2,7 +2,6 @@
 for each and checks the programs from outside; descent as the flow with a little noise; the rest made up or as it is."""
 
 import functools
-import json
 from collections.abc import Callable
 
 import numpy as np
@@ -16,6 +15,7 @@ from phasescope.studies.lazy_to_rich.claims import evidence
 from phasescope.studies.lazy_to_rich.kernels.analytic import boolean
 from phasescope.studies.lazy_to_rich.kernels.quadrature import kernel as softmax
 from phasescope.studies.lazy_to_rich.spec import Spec
+from phasescope.testing import labelled_like
 from phasescope.verbs.evidence import Evidence
 
 FLOWS = ("exact_flow", "mean_field_flow", "paper_flow")
@@ -30,21 +30,12 @@ def stand_in(request: Request, gathered: Evidence) -> xr.Dataset:
     if isinstance(request, Runs):
         name, spec = request.arm.__name__, study.specify(request.preset, **dict(request.changes))
         if name in FLOWS:
-            return _labelled(_flow(name, spec, np.array(request.at)), name, spec)
+            return labelled_like(_flow(name, spec, np.array(request.at)), study, request)
         if name == "high_dimensional":
-            return _labelled(_matrix(request, spec), name, spec)
+            return labelled_like(_matrix(request, spec), study, request)
         if name == "online_sgd" and request is not evidence.unbalanced_steps:
-            return _labelled(_descent(request, spec), name, spec)
+            return labelled_like(_descent(request, spec), study, request)
     return gathered.get(request)[0]
-
-
-def _labelled(ds: xr.Dataset, arm: str, spec: Spec) -> xr.Dataset:
-    """With what a run's dataset says of itself."""
-    if arm in FLOWS:
-        clock = {"planned_end": spec.horizon}
-    else:
-        clock = {"planned_end": spec.steps * spec.eta, "time_per_step": spec.eta}
-    return ds.assign_attrs(arm=arm, spec=json.dumps(spec.to_json()), **clock)
 
 
 def _sweep(request: Sweeps) -> xr.Dataset:
@@ -60,7 +51,8 @@ def _sweep(request: Sweeps) -> xr.Dataset:
     along = xr.concat([xr.concat(lanes, "lane")], "block").isel(block=0)
     if len(axes) == 1:
         ((field, values),) = axes.items()
-        return _labelled(along.rename(lane=field).assign_coords({field: list(values)}), name, spec)
+        swept = along.rename(lane=field).assign_coords({field: list(values)})
+        return labelled_like(swept, study, request)
     blank = xr.full_like(lanes[0], np.nan)
     rows = [
         xr.concat([lanes[i] if i == j else blank for j in range(len(lanes))], "second")
@@ -68,7 +60,7 @@ def _sweep(request: Sweeps) -> xr.Dataset:
     ]
     first, second = axes
     grid = xr.concat(rows, "first").rename(first=first, second=second)
-    return _labelled(grid.assign_coords({k: list(v) for k, v in axes.items()}), name, spec)
+    return labelled_like(grid.assign_coords({k: list(v) for k, v in axes.items()}), study, request)
 
 
 def grid(request: Sweeps, count: int) -> xr.Dataset:
@@ -81,7 +73,7 @@ def grid(request: Sweeps, count: int) -> xr.Dataset:
     spec = study.specify(request.preset, **dict(request.changes))
     lane = lambda a, b: _flow(name, spec.replace(**{first: a, second: b}), times)
     rows = [xr.concat([lane(a, b) for b in down], second) for a in across]
-    return _labelled(xr.concat(rows, first).assign_coords(few), name, spec)
+    return labelled_like(xr.concat(rows, first).assign_coords(few), study, request)
 
 
 @functools.cache

@@ -9,13 +9,6 @@ from phasescope.studies.regular_language import data, model
 from phasescope.studies.regular_language.reductions import symmetry
 
 
-@pytest.fixture(autouse=True, scope="module")
-def exact():
-    """64-bit numbers in these tests alone: other tests look at what a user's session keeps."""
-    with jax.enable_x64(True):
-        yield
-
-
 def rate(t, lam, switch):
     """The attention's rate k: 1 up to the switch, 1 / lam after it."""
     return jnp.where(t < switch, 1.0, 1 / lam)

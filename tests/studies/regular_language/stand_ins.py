@@ -2,7 +2,6 @@
 claims must come out as established."""
 
 import dataclasses
-import json
 from collections.abc import Callable
 
 import numpy as np
@@ -13,6 +12,7 @@ from phasescope.studies.regular_language import study
 from phasescope.studies.regular_language.claims import tables
 from phasescope.studies.regular_language.claims.evidence import theorem_64, to_half_the_loss
 from phasescope.studies.regular_language.training import symmetric
+from phasescope.testing import labelled_like
 from phasescope.verbs.evidence import Evidence
 
 
@@ -49,14 +49,11 @@ def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
 
 
 def _labelled(ds: xr.Dataset, request: Runs | Sweeps) -> xr.Dataset:
+    """As the run that was asked for; and all lengths are right."""
     spec = study.specify(request.preset, **dict(request.changes))
     lengths = np.arange(1, spec.size + 1)
     ds = ds.assign_coords(length=lengths).assign(accuracy_by_length=("length", np.ones(spec.size)))
-    return ds.assign_attrs(
-        arm=request.arm.__name__,
-        spec=json.dumps(spec.to_json()),
-        planned_end=spec.horizon or float(spec.steps),
-    )
+    return labelled_like(ds, study, request)
 
 
 def _saddle() -> xr.Dataset:

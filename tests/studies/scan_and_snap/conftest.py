@@ -5,13 +5,6 @@ import pytest
 from phasescope.studies.scan_and_snap.model import Weights
 
 
-@pytest.fixture(autouse=True, scope="module")
-def exact():
-    """64-bit numbers in these tests alone: other tests look at what a user's session keeps."""
-    with jax.enable_x64(True):
-        yield
-
-
 def log_likelihood(Y, Z, tokens, last, label):
     """The model on one explicit sequence of one-hot tokens, with M x M tables, as one would write it down."""
     X = jax.nn.one_hot(tokens, len(Y))

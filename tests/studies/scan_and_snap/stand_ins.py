@@ -2,7 +2,6 @@
 made up with the structure that was established."""
 
 import itertools
-import json
 
 import numpy as np
 import xarray as xr
@@ -11,6 +10,7 @@ from phasescope.claims.requests import Request, Runs, Sweeps
 from phasescope.studies.scan_and_snap import study
 from phasescope.studies.scan_and_snap.claims.experiments import LOG, RELEASED
 from phasescope.studies.scan_and_snap.observables import derive
+from phasescope.testing import labelled_like
 from phasescope.verbs.evidence import Evidence
 
 from .independent import Level
@@ -44,15 +44,6 @@ def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
     return evidence.get(request)[0]
 
 
-def _labelled(ds: xr.Dataset, request: Runs | Sweeps) -> xr.Dataset:
-    spec = study.specify(request.preset, **dict(request.changes))
-    return ds.assign_attrs(
-        arm=request.arm.__name__,
-        spec=json.dumps(spec.to_json()),
-        planned_end=float(max(request.at)),  # every request records the end of its run
-    )
-
-
 def _flows(request: Runs | Sweeps, fixed: dict, axes: dict) -> xr.Dataset:
     """The same flows, lane by lane."""
     lanes = []
@@ -82,41 +73,42 @@ def _flows(request: Runs | Sweeps, fixed: dict, axes: dict) -> xr.Dataset:
         }
         lanes.append(xr.Dataset(variables, {"time": np.array(request.at)}))
     if not axes:
-        return _labelled(derive(lanes[0]), request)
+        return labelled_like(derive(lanes[0]), study, request)
     shape = [len(v) for v in axes.values()]
     stacked = xr.concat(lanes, "lane")
     index = np.arange(len(lanes)).reshape(shape)
     picked = stacked.isel(
         lane=xr.DataArray(index, {k: list(v) for k, v in axes.items()}, tuple(axes))
     )
-    return _labelled(derive(picked), request)
+    return labelled_like(derive(picked), study, request)
 
 
 def _sampled(request: Runs | Sweeps, fixed: dict, axes: dict) -> xr.Dataset:
     """Mini-batches: numbers as established, with a little scatter over seeds."""
     scatter = 0.002 * np.random.default_rng(0).standard_normal((getattr(request, "seeds", 1), 1))
     if request.preset == "figure_6":
-        return _labelled(_medium(fixed["num_last"] * 2, axes, scatter), request)
+        return labelled_like(_medium(fixed["num_last"] * 2, axes, scatter), study, request)
     if "seq_length" in axes:
         ahead = 0.690 + np.array([0.276, 0.081, 0.0033]) + scatter
         z = np.stack([0 * ahead, ahead], axis=-1)[..., None, None] * np.ones((2, 1))
         coords = {"seq_length": list(axes["seq_length"]), "time": [0.0, 60.0], "class": [0, 1]}
-        return _labelled(
+        return labelled_like(
             xr.Dataset(
                 {"z_dt": (("seed", "seq_length", "time", "class", "distinct_token"), z)}, coords
             ),
+            study,
             request,
         )
     if "eta_Y" in axes:
-        return _labelled(_denser(axes, scatter), request)
+        return labelled_like(_denser(axes, scatter), study, request)
     if "eta_Z" in axes:
-        return _labelled(_adam(axes), request)
+        return labelled_like(_adam(axes), study, request)
     losses = np.interp(
         np.arange(101.0), [0, *(t + 1 for t in LOG)], [np.log(34), *np.log(list(LOG.values()))]
     )
     loss = np.where(np.arange(101) < 2, np.log(34), np.exp(losses))
-    return _labelled(
-        xr.Dataset({"batch_loss": ("time", loss)}, {"time": np.arange(101.0)}), request
+    return labelled_like(
+        xr.Dataset({"batch_loss": ("time", loss)}, {"time": np.arange(101.0)}), study, request
     )
 
 
