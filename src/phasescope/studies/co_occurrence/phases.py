@@ -42,7 +42,11 @@ def turning_time(ds: xr.Dataset) -> xr.DataArray:
 
 
 def last_crossing(x: xr.DataArray, s: xr.DataArray) -> xr.DataArray:
-    """The natural time at which x becomes positive for good; NaN if it ends otherwise or was positive all along."""
+    """The natural time at which x becomes positive for good; NaN if it ends otherwise or was positive all along.
+
+    `ps.crossing` gives the first such time, and takes a record at zero for one beyond it; here zero is not
+    yet positive, and every lane has its own clock `s`.
+    """
 
     def last(values: np.ndarray, at: np.ndarray) -> float:
         known = np.isfinite(values)

@@ -4,6 +4,9 @@ A flow is smooth, so that eight records around a time carry its value then to ab
 (polynomial of degree seven in log time); descent on samples is not, and is read by straight lines
 between records. A time that is NaN never came within the records, or lies where records of a flow
 are too far apart: there six of them say something else.
+
+`ps.crossing` is another reading: straight lines in closed form, and no time `after` which to look. A
+line's root found by bisection differs from that in the last digits.
 """
 
 from __future__ import annotations
