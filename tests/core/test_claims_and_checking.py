@@ -14,7 +14,7 @@ import phasescope as ps
 from phasescope.cli.output import show_check_cost
 from phasescope.errors import PlanError, SpecError, StudyNotFound
 from phasescope.ledger.ledger import Ledger
-from phasescope.records import recorded as recording
+from phasescope.records import evidence_file as recording
 from phasescope.store import Store
 from phasescope.verbs import execute as checkpoints
 from phasescope.verbs.check import chosen_claims

@@ -16,7 +16,7 @@ import xarray as xr
 from numcodecs.zstd import Zstd
 
 from phasescope.errors import StoreError
-from phasescope.records import recorded as recording
+from phasescope.records import evidence_file as recording
 from phasescope.store import Identity, Store, drafts, recordfile, storage
 from phasescope.store.storage import Damaged, NewerFormat, TooLarge, seal, unseal
 
@@ -73,7 +73,7 @@ MEASURE = """
 import resource, sys
 from pathlib import Path
 import numcodecs.zstd, numpy, pandas, xarray
-from phasescope.records import recorded
+from phasescope.records import evidence_file
 from phasescope.store import Store, recordfile, storage
 
 def memory(word):
@@ -118,7 +118,7 @@ def test_a_second_frame_of_two_gib_is_refused_without_unpacking_it(tmp_path, rea
     (tmp_path / "bomb").write_bytes(data)
     code = "recordfile.unpack(Path(sys.argv[1]), open(sys.argv[1], 'rb'), 2**31)"
     if read == "recorded":
-        code = "recorded.read(Path(sys.argv[1]))"
+        code = "evidence_file.read(Path(sys.argv[1]))"
     peak, said = in_a_child(code, tmp_path / "bomb")
     assert "more than one frame" in said
     assert peak < 32 * MIB

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 
 import phasescope as ps
 from phasescope.engine.loop import execute
-from phasescope.records.records import Records, join, part_of
+from phasescope.records.arrays import Records, join, part_of
 
 
 class Spec(ps.Spec):

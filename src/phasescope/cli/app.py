@@ -258,7 +258,7 @@ def runs(store: StoreDir = None, as_json: Json = False) -> None:
     Example: phasescope runs --store ./phasescope-runs
     """
     from ..store import Store
-    from ..verbs.stored import stored_runs
+    from ..verbs.store_contents import stored_runs
     from .output import emit, show_runs
 
     rows = stored_runs(Store(Store.default_root(store)))
@@ -272,7 +272,7 @@ def repair(store: StoreDir = None, as_json: Json = False) -> None:
     Example: phasescope repair --store ./phasescope-runs
     """
     from ..store import Store
-    from ..verbs.stored import repair as repair_store
+    from ..verbs.store_contents import repair as repair_store
     from .output import emit, show_repair
 
     summary = repair_store(Store(Store.default_root(store)))

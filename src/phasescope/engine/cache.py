@@ -21,7 +21,7 @@ import jax
 import platformdirs
 from jax._src import compilation_cache as jax_cache
 
-from .scoped import WhileInside, jax_setting
+from .scoped_settings import WhileInside, jax_setting
 
 VARIABLE = "PHASESCOPE_CACHE"
 ENDING = ".xla"

@@ -15,7 +15,7 @@ import jax
 
 from ..identity.provenance import PRNG
 from .cache import kept_programs
-from .scoped import WhileInside, jax_setting
+from .scoped_settings import WhileInside, jax_setting
 
 PINS: tuple[tuple[Callable[..., Any], Any], ...] = (
     (jax.enable_x64, True),

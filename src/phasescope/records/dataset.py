@@ -16,9 +16,9 @@ from ..identity.provenance import precision_of
 from ..plan.observables import Observables, flag_word, to_dataset
 from ..plan.plan import Plan, lane_fields
 from ..plan.times import SAME_TIME
+from .arrays import Arrays, Records
 from .derive import derived
 from .divergence import place_of_divergence
-from .records import Arrays, Records
 
 
 @exact_numbers()

@@ -11,7 +11,7 @@ from ..engine.loop import execute
 from ..errors import RunDiverged
 from ..plan.plan import fields_read
 from ..spec import float_fields
-from .records import Divergence
+from .arrays import Divergence
 
 
 def first_bad(job: Job, start: Start | None, before: Chunk | None, chunk: Chunk) -> Divergence:

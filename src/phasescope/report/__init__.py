@@ -11,6 +11,6 @@ from ..ledger.html import ledger_html as ledger_html
 from ..ledger.text import ledger_markdown as ledger_markdown
 from ..ledger.text import ledger_table as ledger_table
 from ..ledger.text import ledger_text as ledger_text
-from ..verbs.draw_figures import draw_figures as draw_figures
+from ..verbs.draw import draw_figures as draw_figures
 from .write import Report as Report
 from .write import write_report as write_report

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..ledger.findings import Tally, caveats, counts
 from ..ledger.html import outcome, regime
 from ..ledger.markup import Markup, safe_name, tag
-from ..verbs.draw_figures import Drawing
+from ..verbs.draw import Drawing
 from .thumbnails import DPI, Plot
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from ..claims.requests import Recorded, Request, Runs, Tables
 from ..files import make_folders, os_errors_as_store_errors, to_json, write_atomically
 from ..ledger.markup import safe_name, visible
 from ..ledger.text import ledger_markdown
-from ..verbs.draw_figures import draw_all
+from ..verbs.draw import draw_all
 from .page import page
 from .section import Exhibit, Section
 from .thumbnails import plot, scalars

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..claims.requests import Recorded
 from ..discovery import installed
-from ..records.recorded import manifest_of, read
+from ..records.evidence_file import manifest_of, read
 from ..study import Study, find
 from .check import chosen_claims, having
 from .context import Context, default_context

@@ -1,12 +1,47 @@
-"""draw: the figures of some studies, as files."""
+"""draw: the figures of some studies, as files; the same bytes whenever they are drawn from the same evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import dataclasses
+import io
+import logging
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ..discovery import installed
+from ..errors import SpecError, nearest, unknown_to_all
+from ..figures.figure import Figure
+from ..figures.style import STYLE
+from ..files import make_folders, os_errors_as_store_errors, write_atomically
+from ..ledger.markup import safe_name, visible
 from ..study import Study, find
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+
+    from .context import Context
+    from .evidence import Evidence
+
+# Without these, every file would carry the date on which it was drawn.
+METADATA: dict[str, dict[str, Any]] = {
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None},
+    "svg": {"Date": None},
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Drawing:
+    """A figure that was drawn, or the reason why it was not."""
+
+    study: str
+    figure: Figure
+    files: tuple[Path, ...] = ()
+    png: bytes = b""
+    problem: str = ""
 
 
 def draw(
@@ -38,7 +73,6 @@ def draw(
     **Raises:** `StudyNotFound` for an unknown study or figure, `SpecError` for an unknown format.
     """
     from .context import default_context
-    from .draw_figures import draw_figures
 
     chosen = [find(s) for s in (studies or installed())]
     formats = (format,) if isinstance(format, str) else tuple(format)
@@ -50,3 +84,100 @@ def draw(
         formats,
         full,
     )
+
+
+def draw_figures(
+    studies: Iterable[Study],
+    context: Context,
+    out: Path,
+    ids: Sequence[str] | None = None,
+    formats: Sequence[str] = ("png",),
+    full: bool = False,
+) -> list[Path]:
+    """Draw the figures (those of some ids, if given) and return the files. One that cannot be drawn is warned of."""
+    from .evidence import Evidence
+
+    paths: list[Path] = []
+    for study, figures in _chosen(list(studies), ids):
+        with Evidence(study, context, full) as evidence:
+            evidence.ask(request for figure in figures for request in figure.evidence)
+            for drawing in draw_all(figures, evidence, out, formats):
+                paths += drawing.files
+                if drawing.problem:
+                    warnings.warn(f"{visible(study.name)}: {drawing.problem}", stacklevel=2)
+    return paths
+
+
+def draw_all(
+    figures: Sequence[Figure], evidence: Evidence, out: Path, formats: Sequence[str]
+) -> Iterator[Drawing]:
+    """Each figure in turn; one whose evidence or drawing fails is named and does not stop the rest."""
+    from ..engine.precision import exact_numbers
+
+    for format in formats:
+        if format not in METADATA:
+            raise SpecError(f'figures cannot be drawn as "{format}". {nearest(format, METADATA)}')
+    study = evidence.study.name
+    with os_errors_as_store_errors(out, "write figures into"):
+        make_folders(out)
+    with evidence.context.meter(f"{study}: drawing", len(figures)) as tick:
+        for figure in figures:
+            try:
+                found = [evidence.get(request)[0] for request in figure.evidence]
+                with exact_numbers():
+                    canvas = figure.render(*found)
+                images = {
+                    format: _image(canvas, format) for format in dict.fromkeys(("png", *formats))
+                }
+            except Exception as problem:
+                why = f"figure {figure.id} could not be drawn: {type(problem).__name__}: {problem}"
+                yield Drawing(study, figure, problem=visible(why))
+            else:
+                files = {
+                    format: out / f"{safe_name(study, figure.id)}.{format}"
+                    for format in dict.fromkeys(formats)
+                }
+                for format, path in files.items():
+                    with os_errors_as_store_errors(path, "write"):
+                        write_atomically(path, images[format])
+                yield Drawing(study, figure, tuple(files.values()), images["png"])
+            tick(1)
+
+
+def _image(canvas: Canvas, format: str) -> bytes:
+    import matplotlib as mpl
+
+    buffer = io.BytesIO()
+    same: Any = {"svg.hashsalt": "phasescope"}
+    with (
+        mpl.rc_context(STYLE | same),
+        _hushed("fontTools"),
+    ):  # it remarks on the age of matplotlib's own fonts
+        canvas.savefig(buffer, format=format, metadata=METADATA[format])
+    return buffer.getvalue()
+
+
+@contextlib.contextmanager
+def _hushed(name: str) -> Iterator[None]:
+    logger = logging.getLogger(name)
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _chosen(studies: list[Study], ids: Sequence[str] | None) -> list[tuple[Study, list[Figure]]]:
+    """Figures by study. An id that no study knows is an error; one that some of them know is theirs."""
+    if ids is None:
+        return [(study, list(study.figures)) for study in studies]
+    known = {
+        name for study in studies for figure in study.figures for name in (figure.id, figure.name)
+    }
+    for id in ids:
+        if id not in known:
+            raise unknown_to_all("figure", id, known, [study.name for study in studies])
+    return [
+        (study, [f for f in study.figures if f.id in ids or f.name in ids]) for study in studies
+    ]

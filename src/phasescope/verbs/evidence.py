@@ -15,7 +15,7 @@ from ..engine.precision import exact_numbers
 from ..engine.programs import advance_stage_jit, begin_run_jit, enter_stage_jit, inspect_state_jit
 from ..errors import PhasescopeError
 from ..records.derive import warn_of_underived
-from ..records.recorded import made_by_other_code, read
+from ..records.evidence_file import made_by_other_code, read
 from ..study import Study
 from .context import Context, cores
 from .run import find_or_run, is_stored

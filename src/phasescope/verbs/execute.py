@@ -14,9 +14,9 @@ from ..engine.job import Chunk, Job, Position, work_before
 from ..engine.loop import execute
 from ..errors import StoreError
 from ..identity.provenance import decisive, provenance
+from ..records.arrays import Divergence, Records, join, part_of
 from ..records.divergence import first_bad
 from ..records.names import check_run
-from ..records.records import Divergence, Records, join, part_of
 from ..store import Draft, Resumed
 from ..study import Study
 from .context import Context, Stopped

@@ -9,7 +9,7 @@ from typing import Any
 import xarray as xr
 
 from ..claims.requests import Recorded, Runs, Sweeps
-from ..records.recorded import write
+from ..records.evidence_file import write
 from ..study import Study, find
 from .run import run
 from .sweep import sweep

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from phasescope.records.recorded import read
+from phasescope.records.evidence_file import read
 from phasescope.studies.state_tracking.claims.recorded import FOLDER, PIECES
 from phasescope.studies.state_tracking.decoder import recording
 

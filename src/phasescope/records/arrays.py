@@ -1,4 +1,4 @@
-"""Records: what a run has left so far, in arrays, before it becomes a dataset."""
+"""The arrays of a run: what it has recorded so far, before it becomes a dataset."""
 
 from __future__ import annotations
 
