@@ -220,7 +220,7 @@ def test_equal_records_have_equal_content_and_equal_files(tmp_path):
 def test_records_are_one_file_that_xarray_opens_by_itself(tmp_path, monkeypatch, chunk):
     from zarr.storage import ZipStore
 
-    monkeypatch.setattr("phasescope.store.recordfile._CHUNK", chunk)
+    monkeypatch.setattr("phasescope.store.zarr_layout.CHUNK", chunk)
     ds = dataset().assign(
         wave=("time", np.exp(1j * np.arange(5))), none=(("time", "nothing"), np.zeros((5, 0)))
     )
@@ -248,7 +248,7 @@ def test_variables_keep_their_order(tmp_path):
 
 
 def test_an_array_larger_than_a_chunk_is_cut_and_comes_back(tmp_path, monkeypatch):
-    monkeypatch.setattr("phasescope.store.recordfile._CHUNK", 100)
+    monkeypatch.setattr("phasescope.store.zarr_layout.CHUNK", 100)
     store = Store(tmp_path)
     ds = xr.Dataset(
         {"x": (("time", "mode"), np.arange(210.0).reshape(30, 7)), "t": ("time", np.arange(30))}
@@ -436,7 +436,7 @@ def test_a_damaged_index_is_not_believed(tmp_path, junk):
 
 
 def test_a_sealed_index_of_nonsense_is_not_believed(tmp_path):
-    from phasescope.store.storage import seal
+    from phasescope.store.sealed import seal
 
     store = Store(tmp_path)
     entry = put(store, identity())

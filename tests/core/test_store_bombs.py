@@ -17,8 +17,10 @@ from numcodecs.zstd import Zstd
 
 from phasescope.errors import StoreError
 from phasescope.records import evidence_file as recording
-from phasescope.store import Identity, Store, drafts, recordfile, storage
-from phasescope.store.storage import Damaged, NewerFormat, TooLarge, seal, unseal
+from phasescope.store import Identity, Store, containers, drafts, recordfile
+from phasescope.store import sealed as sealing
+from phasescope.store.faults import Damaged, NewerFormat, TooLarge
+from phasescope.store.sealed import seal, unseal
 
 MIB = 2**20
 
@@ -74,7 +76,7 @@ import resource, sys
 from pathlib import Path
 import numcodecs.zstd, numpy, pandas, xarray
 from phasescope.records import evidence_file
-from phasescope.store import Store, recordfile, storage
+from phasescope.store import Store, recordfile
 
 def memory(word):
     [line] = [x for x in Path("/proc/self/status").read_text().splitlines() if x.startswith(word)]
@@ -168,8 +170,8 @@ def test_a_frame_that_holds_more_or_less_than_it_says_is_refused(blocks):
 def test_the_end_of_a_frame_is_found_whatever_it_holds(size, kind, checksum):
     data = bytes(size) if kind == "zeros" else np.random.default_rng(0).bytes(size)
     frame = Zstd(level=3, checksum=checksum).encode(data)
-    assert recordfile._frame(frame) == (size, len(frame))
-    assert recordfile._frame(frame + frame) == (size, len(frame))
+    assert containers.first_frame(frame) == (size, len(frame))
+    assert containers.first_frame(frame + frame) == (size, len(frame))
 
 
 # --- zip and metadata ---------------------------------------------------------------------------------------------
@@ -221,7 +223,7 @@ def test_a_zip_of_more_than_two_gib_is_read_too(monkeypatch):
     data = recordfile.pack(dataset())
     assert b"PK\6\6" in data
     xr.testing.assert_identical(unpack(data), dataset())
-    table = recordfile._table_size(io.BytesIO(data))
+    table = containers.table_size(io.BytesIO(data))
     assert data[-98 - table :][:4] == b"PK\1\2"
 
 
@@ -289,7 +291,7 @@ def test_content_is_the_hash_of_the_bytes_in_c_order_however_they_lie():
 
 def sealed(text: bytes) -> bytes:
     """The text, which begins with a brace, sealed as a hostile writer would."""
-    return storage._seal_of(text[1:]) + text[1:]
+    return sealing._seal_of(text[1:]) + text[1:]
 
 
 def test_nothing_is_parsed_whose_seal_is_broken(monkeypatch):
@@ -344,7 +346,7 @@ def test_a_sealed_bomb_of_json_is_refused_within_bounded_memory(tmp_path, name):
 def test_a_run_json_that_is_too_large_is_a_problem_and_is_left_where_it_is(tmp_path, monkeypatch):
     store = Store(tmp_path)
     entry = put(store, identity())
-    monkeypatch.setattr("phasescope.store.store.LARGEST_JSON", 100)
+    monkeypatch.setattr("phasescope.store.run_document.LARGEST_JSON", 100)
     with pytest.raises(TooLarge, match=r"run\.json has .* bytes"):
         store.find(identity())
     [problem] = store.repair().damaged
@@ -370,7 +372,7 @@ def test_record_times_that_would_not_be_read_again_are_refused_before_the_run_be
 def test_a_manifest_that_would_not_be_read_again_is_refused_before_it_is_written(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(storage, "MOST_CONTAINERS", 1000)
+    monkeypatch.setattr(sealing, "MOST_CONTAINERS", 1000)
     store = Store(tmp_path)
     for manifest in ({"text": "x" * 2**25}, {"lists": [[]] * 1000}):
         with pytest.raises(StoreError, match="cannot store a document"):

@@ -1,4 +1,4 @@
-"""The file of recorded evidence: a dataset kept in one small file beside the study, with the machine and the request it came from.
+"""The file of recorded evidence: a dataset beside its study, with the machine and the request it came from.
 
 What a GPU computes in an hour cannot be computed by everybody who reads a ledger. The file holds numbers only, and is
 read by the same code as the records of a run.

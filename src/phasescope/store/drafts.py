@@ -1,83 +1,30 @@
-"""Draft: a run that is being computed.
+"""Draft: a run that is being computed, and at its end made visible by one rename.
 
-Numbered checkpoints, each written once, and at the end one rename.
-
-A checkpoint is three files: the state, the records since the checkpoint before, and a small JSON
-with the hashes of both and the seal of the JSON before it. It counts when its JSON is there and the
-whole chain of records fits.
+Its checkpoints, from which it goes on after a crash, are in `checkpoints`.
 """
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
 import datetime
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
-from ..files import (
-    make_folders,
-    os_errors_as_store_errors,
-    sync_folder,
-    to_json,
-    write_atomically,
-    write_new,
-)
+from ..files import make_folders, os_errors_as_store_errors, sync_folder, to_json, write_new
+from .checkpoints import Checkpoints, Resumed
 from .entries import STATUSES, entry_from_json
-from .storage import (
-    FORMAT,
-    LARGEST_JSON,
-    Damaged,
-    TooLarge,
-    check_hash,
-    inside,
-    pack_tensors,
-    read,
-    remove_tree,
-    seal,
-    sha256,
-    unpack_tensors,
-    unseal,
-)
+from .faults import TooLarge
+from .folders import RECORDS, run_folder, snapshot_file, unfinished_folder
+from .paths import remove_tree
+from .sealed import FORMAT, LARGEST_JSON, listing, pack_tensors, seal
 
 if TYPE_CHECKING:
     import numpy as np
     import xarray as xr
 
     from .entries import Entry, Identity
-
-RECORDS = "records.zarr.zip"
-_CHECKPOINT = re.compile(r"([0-9]{6})\.json")
-_CHECKPOINT_FILE = re.compile(
-    r"\.?([0-9]{6})\.(json|state\.safetensors|records\.safetensors)(\.part)?"
-)
-_STATES_KEPT = 2
-
-
-@dataclasses.dataclass(frozen=True)
-class Resumed:
-    """Where an interrupted run goes on: the state at `position`, and the records up to there, save
-    by save.
-    """
-
-    position: dict[str, Any]
-    leaves: list[np.ndarray]
-    parts: list[dict[str, np.ndarray]]
-
-
-@dataclasses.dataclass(frozen=True)
-class _Link:
-    """One checkpoint of the chain: the seal of its JSON, that document, and the records since the
-    one before.
-    """
-
-    seal: str
-    document: dict[str, Any]
-    records: dict[str, np.ndarray]
 
 
 class Draft:
@@ -101,8 +48,7 @@ class Draft:
         self._root = root
         self._find = find
         self._limit = limit
-        self._number: int | None = None
-        self._seal = ""
+        self._checkpoints = Checkpoints(root, identity)
         # Whatever could stop the run at its end stops it before its beginning.
         unfinished_folder(root, identity)
         _check_identity(identity)
@@ -112,7 +58,7 @@ class Draft:
     @property
     def folder(self) -> Path:
         """Where the checkpoints are; it is looked at for links whenever it is used."""
-        return draft_folder(self._root, self.identity)
+        return self._checkpoints.folder
 
     def save(
         self,
@@ -124,77 +70,18 @@ class Draft:
 
         `position` holds numbers, words, lists.
         """
-        if self._number is None:
-            self.abandon()
-        number = (self._number or 0) + 1
-        files = {
-            f"{number:06d}.state.safetensors": pack_tensors(
-                {f"{i:06d}": leaf for i, leaf in enumerate(leaves)}
-            ),
-            f"{number:06d}.records.safetensors": pack_tensors(parts),
-        }
-        document = {
-            "format": FORMAT,
-            "previous": self._seal,
-            "position": to_json(position),
-            "files": _listing(files),
-            "identity": self.identity.to_json() if number == 1 else None,
-        }
-        sealed = seal(document)
-        # One sync of the folder for all three: should a power cut reorder the renames, the hashes
-        # tell.
-        folder = self.folder
-        with os_errors_as_store_errors(folder, "save a checkpoint in"):
-            make_folders(folder)
-            for name, data in (*files.items(), (f"{number:06d}.json", sealed)):
-                write_atomically(folder / name, data)
-            sync_folder(folder)
-        self._number = number
-        self._seal = sha256(sealed)
-        with contextlib.suppress(OSError):
-            (folder / f"{number - _STATES_KEPT:06d}.state.safetensors").unlink(missing_ok=True)
+        self._checkpoints.save(position, leaves, parts)
 
     def resume(self) -> Resumed | None:
         """The newest checkpoint that is intact with all records before it.
 
         What comes after it is removed.
         """
-        found: Resumed | None = None
-        self._number = 0
-        self._seal = ""
-        chain = self._intact_chain()
-        newest = range(len(chain), max(len(chain) - _STATES_KEPT, 0), -1)
-        for number in newest:
-            link = chain[number - 1]
-            with contextlib.suppress(Damaged, KeyError, TypeError):
-                leaves = list(
-                    self._tensors(link.document, f"{number:06d}.state.safetensors").values()
-                )
-                records = [earlier.records for earlier in chain[:number]]
-                found = Resumed(link.document["position"], leaves, records)
-                self._number = number
-                self._seal = link.seal
-                break
-        self._forget_after(self._number)
-        return found
+        return self._checkpoints.resume()
 
-    def _intact_chain(self) -> list[_Link]:
-        """The checkpoints from the first on, as far as each fits the one before and its records are
-        whole.
-        """
-        chain: list[_Link] = []
-        folder = self.folder
-        previous = ""
-        with contextlib.suppress(Damaged, TooLarge, KeyError, TypeError):
-            while os.path.lexists(path := folder / f"{len(chain) + 1:06d}.json"):
-                data = read(path, self._root, limit=LARGEST_JSON)
-                document = unseal(path, data)
-                if document["previous"] != previous or type(document["position"]) is not dict:
-                    break
-                records = self._tensors(document, f"{len(chain) + 1:06d}.records.safetensors")
-                previous = sha256(data)
-                chain.append(_Link(previous, document, records))
-        return chain
+    def abandon(self) -> None:
+        """Remove the checkpoints."""
+        self._checkpoints.abandon()
 
     def finish(
         self,
@@ -223,7 +110,7 @@ class Draft:
             "status": status,
             "manifest": to_json(manifest),
             "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            "files": _listing(files),
+            "files": listing(files),
             "content": content(dataset),
         }
         sealed = seal(document)
@@ -236,12 +123,6 @@ class Draft:
         self.finished = entry
         self.abandon()
         return entry
-
-    def abandon(self) -> None:
-        """Remove the checkpoints."""
-        self._number = 0
-        self._seal = ""
-        remove_tree(self.folder)
 
     def _publish(self, files: Mapping[str, bytes]) -> None:
         target = run_folder(self._root, self.identity)
@@ -268,66 +149,6 @@ class Draft:
                 raise
             sync_folder(target.parent)
 
-    def _tensors(self, document: dict[str, Any], name: str) -> dict[str, np.ndarray]:
-        path = self.folder / name
-        listed = document["files"][name]
-        data = read(path, self._root, size=listed["size"])
-        return unpack_tensors(path, check_hash(path, data, listed["sha256"]))
-
-    def _forget_after(self, number: int) -> None:
-        """Remove later files, the last first, so that no history is ever continued by a piece of
-        another.
-        """
-        folder = self.folder
-        with os_errors_as_store_errors(folder, "clear old checkpoints in"):
-            names = os.listdir(folder) if folder.is_dir() else []
-            for name in sorted(names, reverse=True):
-                found = _CHECKPOINT_FILE.fullmatch(name)
-                if found and (int(found[1]) > number or found[3]):
-                    (folder / name).unlink(missing_ok=True)  # of a link, the link itself
-
-
-def last_position(folder: Path, root: Path) -> tuple[Any, dict[str, Any] | None]:
-    """The identity of a draft, as it is written there, and the position of its last checkpoint, as
-    far as they can be read.
-    """
-    names = os.listdir(folder)
-    numbers = sorted(
-        (int(m[1]) for name in names if (m := _CHECKPOINT.fullmatch(name))), reverse=True
-    )
-    identity = None
-    position = None
-    for number in numbers:
-        if position is None or number == 1:
-            path = folder / f"{number:06d}.json"
-            with contextlib.suppress(StoreError):
-                document = unseal(path, read(path, root, limit=LARGEST_JSON))
-                identity = document.get("identity")
-                found = document.get("position")
-                if position is None and type(found) is dict:
-                    position = found
-    return identity, position
-
-
-def run_folder(root: Path, identity: Identity) -> Path:
-    """Where a finished run is."""
-    return inside(root, identity.study, identity.arm, identity.digest)
-
-
-def unfinished_folder(root: Path, identity: Identity) -> Path:
-    """Where a run is written before it is visible."""
-    return inside(root, identity.study, identity.arm, f".{identity.digest}.part")
-
-
-def draft_folder(root: Path, identity: Identity) -> Path:
-    """Where the checkpoints of a run are."""
-    return inside(root, ".drafts", identity.study, identity.arm, identity.digest)
-
-
-def snapshot_file(name: str) -> str:
-    """The file of a snapshot; a stage may have any name, a file may not."""
-    return f"snapshots/{re.sub(r'[^A-Za-z0-9_-]+', '_', name)[:100]}.safetensors"
-
 
 def _check_identity(identity: Identity) -> None:
     """Refuse, before it runs, a run whose `run.json` would be too large to be read.
@@ -342,7 +163,3 @@ def _check_identity(identity: Identity) -> None:
             f"cannot store {identity.study}.{identity.arm} with {times} record times: to write them down takes more than "
             f"{LARGEST_JSON // 2**21} MiB. Ask for fewer of them, or keep nothing: store=False."
         ) from None
-
-
-def _listing(files: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
-    return {name: {"sha256": sha256(data), "size": len(data)} for name, data in files.items()}

@@ -21,7 +21,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
-from .storage import REPAIR, Damaged
+from .containers import (
+    LARGEST_METADATA,
+    LARGEST_TABLE,
+    Readable,
+    first_frame,
+    members_of,
+    metadata_of,
+    open_archive,
+    table_size,
+)
+from .faults import REPAIR, Damaged
+from .zarr_layout import array_metadata, chunk_count, chunk_keys, chunk_shape, group_metadata
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,14 +48,7 @@ _RESERVED = {
     "coordinates",
 }  # xarray gives these attributes a meaning of its own
 _NAME = re.compile(r"(?!__)[^\W\d][\w\-.]*")
-_CHUNK = 2**24
-_Readable = io.BytesIO | io.BufferedReader
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the oldest time a zip file knows
-# Limits on what describes the numbers, for writing and for reading: one variable takes about 600
-# bytes of metadata and 200 of the zip's table of contents, whose entries take fifteen times their
-# size in memory.
-_LARGEST_METADATA = 2**24
-_LARGEST_TABLE = 2**23
 
 
 def content(ds: xr.Dataset) -> dict[str, dict[str, Any]]:
@@ -93,32 +97,34 @@ def pack(ds: xr.Dataset) -> bytes:
         attrs = dict(ds.attrs)
         if beside:
             attrs["coordinates"] = beside
-        group = _json(_group(attrs))
+        group = _json(group_metadata(attrs))
         described += len(group)
         put("zarr.json", group)
         for name, variable in ds.variables.items():
             array = _little(variable.values)
             dims = list(map(str, variable.dims))
-            chunk = _chunk(array.shape, array.dtype.itemsize)
-            meta = _json(_array(array.dtype.name, list(array.shape), chunk, dims, variable.attrs))
+            chunk = chunk_shape(array.shape, array.dtype.itemsize)
+            meta = _json(
+                array_metadata(array.dtype.name, list(array.shape), chunk, dims, variable.attrs)
+            )
             described += len(meta)
             put(f"{name}/zarr.json", meta)
-            for number, key in enumerate(_chunk_keys(str(name), array.shape, chunk)):
+            for number, key in enumerate(chunk_keys(str(name), array.shape, chunk)):
                 piece = array[number * chunk[0] : (number + 1) * chunk[0]] if chunk else array
                 if piece.shape != tuple(chunk):  # the last one is filled up, as zarr has it
                     piece = np.concatenate(
                         [piece, np.zeros((chunk[0] - len(piece), *chunk[1:]), array.dtype)]
                     )
                 put(key, compress(_bytes_of(piece)))
-    if described > _LARGEST_METADATA or _table_size(file) > _LARGEST_TABLE:
+    if described > LARGEST_METADATA or table_size(file) > LARGEST_TABLE:
         raise StoreError(
             f"cannot store {len(ds.variables)} variables with {described} bytes of attributes: at most "
-            f"{_LARGEST_METADATA} bytes are read again. Store fewer variables or shorter attributes."
+            f"{LARGEST_METADATA} bytes are read again. Store fewer variables or shorter attributes."
         )
     return file.getvalue()
 
 
-def unpack(path: Path, file: _Readable, limit: int) -> xr.Dataset:
+def unpack(path: Path, file: Readable, limit: int) -> xr.Dataset:
     """The dataset that `pack` was given, from the open file.
 
     `limit` is the most bytes that its arrays may take.
@@ -126,9 +132,9 @@ def unpack(path: Path, file: _Readable, limit: int) -> xr.Dataset:
     import xarray as xr
 
     try:
-        with _archive(file) as archive:
-            members = _members(archive, file)
-            text, texts = _metadata(archive, members)
+        with open_archive(file) as archive:
+            members = members_of(archive, file)
+            text, texts = metadata_of(archive, members)
             group = json.loads(text)
             attrs = group["attributes"]
             described = {name: _described(name, text) for name, text in texts.items()}
@@ -141,7 +147,7 @@ def unpack(path: Path, file: _Readable, limit: int) -> xr.Dataset:
                     name: _variable(name, meta, archive, members)
                     for name, meta in described.items()
                 }
-                if members or group != _group(attrs):
+                if members or group != group_metadata(attrs):
                     raise ValueError(f"what is {sorted(members)[:3]}?")
                 beside = str(attrs.pop("coordinates", "")).split()
                 coords = {n: v for n, v in variables.items() if n in beside or v[0] == (n,)}
@@ -181,7 +187,7 @@ def _described(name: str, text: bytes) -> dict[str, Any]:
         or not all(1 <= c <= n for c, n in zip(chunk, whole, strict=True))
     ):
         raise ValueError(f'"{name}" has shape {shape} in chunks of {chunk}')
-    if kind not in _NUMBERS or meta != _array(kind, shape, chunk, dims, attrs):
+    if kind not in _NUMBERS or meta != array_metadata(kind, shape, chunk, dims, attrs):
         raise ValueError(f'"{name}" is stored in an unknown way')
     return meta
 
@@ -199,11 +205,11 @@ def _variable(
     chunk = meta["chunk_grid"]["configuration"]["chunk_shape"]
     dtype = np.dtype(meta["data_type"]).newbyteorder("<")
     size = math.prod(chunk) * dtype.itemsize
-    if len(members) < (count := _chunk_count(shape, chunk)):
+    if len(members) < (count := chunk_count(shape, chunk)):
         raise ValueError(f'"{name}" has not all of its {count} chunks')
     array = np.empty(shape, dtype)
     flat = array.reshape(-1).view(np.uint8)
-    for number, key in enumerate(_chunk_keys(name, shape, chunk)):
+    for number, key in enumerate(chunk_keys(name, shape, chunk)):
         frame = archive.read(members.pop(key))
         rows = flat[number * size : (number + 1) * size]
         if rows.size == size:
@@ -223,7 +229,7 @@ def _decompress(name: str, frame: bytes, out: np.ndarray) -> None:
     """Unpack a chunk that is one frame, and says that it has as many bytes as `out`, into `out`."""
     from numcodecs.zstd import Zstd
 
-    unpacked, end = _frame(frame)
+    unpacked, end = first_frame(frame)
     if unpacked != out.size:
         raise ValueError(f'"{name}" has a chunk that unpacks to another size')
     if end != len(frame):
@@ -240,57 +246,6 @@ def _bytes_of(array: np.ndarray) -> memoryview:
     import numpy as np
 
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-
-
-def _chunk(shape: tuple[int, ...], itemsize: int) -> list[int]:
-    """One chunk for most arrays; a large one is cut along its first axis."""
-    whole = [max(1, n) for n in shape]
-    rows = max(1, _CHUNK // (math.prod(whole[1:]) * itemsize))
-    if not whole:
-        return []
-    return [min(whole[0], rows), *whole[1:]]
-
-
-def _chunk_count(shape: Any, chunk: list[int]) -> int:
-    if 0 in shape:
-        return 0
-    if not chunk:
-        return 1
-    return math.ceil(shape[0] / chunk[0])
-
-
-def _chunk_keys(name: str, shape: Any, chunk: list[int]) -> list[str]:
-    count = _chunk_count(shape, chunk)
-    if not chunk:
-        return [f"{name}/c"] * count
-    rest = "/0" * (len(chunk) - 1)
-    return [f"{name}/c/{i}{rest}" for i in range(count)]
-
-
-def _group(attrs: dict[str, Any]) -> dict[str, Any]:
-    return {"attributes": attrs, "zarr_format": 3, "node_type": "group"}
-
-
-def _array(
-    kind: str, shape: list[int], chunk: list[int], dims: list[str], attrs: dict[Any, Any]
-) -> dict[str, Any]:
-    zero: Any = {"b": False, "c": [0.0, 0.0], "f": 0.0}.get(kind[0], 0)
-    return {
-        "shape": shape,
-        "data_type": kind,
-        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}},
-        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
-        "fill_value": zero,
-        "codecs": [
-            {"name": "bytes", "configuration": {"endian": "little"}},
-            {"name": "zstd", "configuration": {"level": 3, "checksum": False}},
-        ],
-        "attributes": attrs,
-        "dimension_names": dims,
-        "zarr_format": 3,
-        "node_type": "array",
-        "storage_transformers": [],
-    }
 
 
 def _json(document: dict[str, Any]) -> bytes:
@@ -322,86 +277,3 @@ def _check_names(ds: xr.Dataset) -> None:
             raise StoreError(
                 f'cannot store "{name}": the attribute {min(taken)} has a meaning of its own. Rename it.'
             )
-
-
-def _archive(file: _Readable) -> zipfile.ZipFile:
-    """The zip in the file, after a look at how long its table of contents is."""
-    if _table_size(file) > _LARGEST_TABLE:
-        raise ValueError("its table of contents is too long")
-    return zipfile.ZipFile(file)
-
-
-def _table_size(file: _Readable) -> int:
-    """The bytes before the end of a zip that its table of contents takes, as its last record says
-    (APPNOTE 4.3.16).
-
-    A zip that is larger than 2 GiB has a second such record before it (4.3.14, 4.3.15).
-    """
-    length = file.seek(0, io.SEEK_END)
-    file.seek(max(0, length - 98))
-    tail = file.read(98)
-    file.seek(0)
-    last = tail[-22:]
-    if last[:4] != b"PK\5\6" or last[20:] != b"\0\0":
-        raise ValueError("it does not end like a zip of records")
-    size = int.from_bytes(last[12:16], "little")
-    locator = tail[-42:-22]
-    if locator[:4] != b"PK\6\7":
-        return size
-    larger = tail[-98:-42]
-    if larger[:4] != b"PK\6\6" or int.from_bytes(locator[8:16], "little") != length - 98:
-        raise ValueError("it does not end like a zip of records")
-    return max(size, int.from_bytes(larger[40:48], "little"))
-
-
-def _members(archive: zipfile.ZipFile, file: _Readable) -> dict[str, zipfile.ZipInfo]:
-    """What is in the zip, by name; none of it takes more bytes than it has in the file."""
-    length = file.seek(0, io.SEEK_END)
-    entries = archive.infolist()
-    if (
-        any(e.compress_type != zipfile.ZIP_STORED for e in entries)
-        or sum(e.file_size for e in entries) > length
-    ):
-        raise ValueError("members that unpack to more than they are")
-    if len({e.filename for e in entries}) != len(entries):
-        raise ValueError("two members of one name")
-    return {e.filename: e for e in entries}
-
-
-def _metadata(
-    archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]
-) -> tuple[bytes, dict[str, bytes]]:
-    """The JSON of the group, and that of every variable by its name.
-
-    They are taken out of `members`.
-    """
-    group = members.pop("zarr.json")
-    keys = [key for key in members if key.endswith("/zarr.json")]
-    found = {key.removesuffix("/zarr.json"): members.pop(key) for key in keys}
-    if group.file_size + sum(e.file_size for e in found.values()) > _LARGEST_METADATA:
-        raise ValueError("its metadata are too long")
-    return archive.read(group), {name: archive.read(e) for name, e in found.items()}
-
-
-def _frame(data: bytes) -> tuple[int, int]:
-    """What the first zstd frame says it unpacks to, and where it ends (RFC 8878, sections 3.1.1.1
-    and 3.1.1.2).
-    """
-    if data[:4] != b"\x28\xb5\x2f\xfd":
-        raise ValueError("a chunk is not a zstd frame")
-    flags = data[4]
-    single_segment = flags >> 5 & 1
-    start = 5 + (1 - single_segment) + (0, 1, 2, 4)[flags & 3]
-    width = (single_segment, 2, 4, 8)[flags >> 6]
-    if not width:
-        raise ValueError("a chunk does not say how large it is")
-    unpacked = int.from_bytes(data[start : start + width], "little") + (256 if width == 2 else 0)
-    position = start + width
-    last = False
-    while not last:
-        header = int.from_bytes(data[position : position + 3], "little")
-        last = bool(header & 1) or position >= len(data)
-        repeated = (header >> 1) & 3 == 1  # one byte, many times
-        position += 3 + (1 if repeated else header >> 3)
-    has_checksum = flags >> 2 & 1
-    return unpacked, position + 4 * has_checksum

@@ -1,32 +1,25 @@
-"""Bytes of a store: believed only when their hashes fit, and read as if a stranger had written
-them.
+"""Bytes that are believed only when their hashes fit: documents and tensors.
 
-Nothing here knows what a run is. Files are written by `phasescope.files`. Tensors are safetensors,
-documents are JSON sealed by its own hash. Every path below the root of a store is made by `inside`,
-which refuses links: a store may come from a stranger.
+Documents are JSON sealed by its own hash, tensors are safetensors. Both are read as if a stranger
+had written them.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
-import shutil
-import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
-from ..files import os_errors_as_store_errors
+from .faults import REPAIR, Damaged, NewerFormat, TooLarge
 
 if TYPE_CHECKING:
     import numpy as np
 
 FORMAT = 1
-REPAIR = 'Run "phasescope repair": it sets the damage aside, and what is missing is computed when next asked for.'
 # The largest JSON that is written or read. A record time takes 23 bytes of run.json, so 32 MiB hold
 # 1.4 million of them; 64 MiB of index hold 16,000 runs of 4 kB, and a larger store is read run by
 # run. Parsed, JSON takes up to 26 times its size if it is all lists and mappings, hence a limit on
@@ -41,103 +34,6 @@ _TENSORS = {
     "U64": "uint64", "U32": "uint32", "U16": "uint16", "U8": "uint8",
 }  # fmt: skip
 _COMPLEX = "~complex"
-
-
-class Damaged(StoreError):
-    """Not what was written."""
-
-
-class NewerFormat(StoreError):
-    """Written by a later version: not damaged, only not ours to read."""
-
-
-class Linked(StoreError):
-    """A link where the store has a folder or a file."""
-
-
-class TooLarge(StoreError):
-    """More than is ever read into memory."""
-
-
-def is_link(path: Path | str) -> bool:
-    """Whether a symbolic link (or, on Windows, a junction) has this name, wherever it leads."""
-    try:
-        found = os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    junction = getattr(found, "st_reparse_tag", 0) == getattr(
-        stat, "IO_REPARSE_TAG_MOUNT_POINT", -1
-    )
-    return stat.S_ISLNK(found.st_mode) or junction
-
-
-def inside(root: Path, *parts: str) -> Path:
-    """The path `root/parts`, which need not exist.
-
-    A link anywhere on the way from `root`, or at its end, is an error.
-
-    `root` itself may be a link: the user named it. What lies below it may be a stranger's.
-    """
-    path = root
-    for part in parts:
-        if part in ("", ".", "..") or Path(part).name != part:
-            raise StoreError(f'"{part}" cannot be a file of the store {root}.')
-        path = path / part
-        with os_errors_as_store_errors(path, "look at"):
-            if is_link(path):
-                raise Linked(link_message(path))
-    return path
-
-
-def link_message(path: Path) -> str:
-    return f"{path} is a link, and no link in a store is followed. Remove it; what it points to is left alone."
-
-
-def read(path: Path, root: Path, size: int | None = None, limit: int | None = None) -> bytes:
-    """The bytes of a plain file inside `root`: exactly `size` of them if given, and at most
-    `limit`.
-    """
-    with open_plain(path, root, size, limit) as file:
-        return file.read(os.fstat(file.fileno()).st_size)
-
-
-@contextlib.contextmanager
-def open_plain(
-    path: Path, root: Path, size: int | None = None, limit: int | None = None
-) -> Iterator[BufferedReader]:
-    """A plain file inside `root`, open; it has exactly `size` bytes if given, and at most `limit`.
-
-    No link is followed.
-    """
-    if not path.is_relative_to(root):
-        raise StoreError(f"{path} is not in the store {root}. Ask the store that it belongs to.")
-    inside(root, *path.relative_to(root).parts)
-    flags = (
-        os.O_RDONLY
-        | getattr(os, "O_NONBLOCK", 0)
-        | getattr(os, "O_NOFOLLOW", 0)
-        | getattr(os, "O_BINARY", 0)
-    )
-    try:
-        with open(os.open(path, flags), "rb") as file:
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode):
-                raise Damaged(f"{path} is not a plain file. Remove it. {REPAIR}")
-            if size is not None and found.st_size != size:
-                raise Damaged(
-                    f"{path} is damaged: {size} bytes were written, {found.st_size} are there. {REPAIR}"
-                )
-            if limit is not None and found.st_size > limit:
-                raise TooLarge(
-                    f"{path} has {found.st_size} bytes; at most {limit} are read. Remove it if it is not yours."
-                )
-            yield file
-    except FileNotFoundError:
-        raise Damaged(f"{path} is missing. {REPAIR}") from None
-    except StoreError:
-        raise
-    except OSError as error:
-        raise StoreError(f"cannot read {path}: {error.strerror or error}. {REPAIR}") from error
 
 
 def sha256(data: bytes | memoryview) -> str:
@@ -164,44 +60,9 @@ def check_file_hash(path: Path, file: BufferedReader, expected: object) -> None:
     file.seek(0)
 
 
-def remove_tree(path: Path) -> None:
-    """Remove a folder with all that is in it, or a file; of a link, the link itself.
-
-    What cannot be removed stays.
-    """
-    with contextlib.suppress(OSError):
-        if is_link(path) or path.is_file():
-            path.unlink(missing_ok=True)
-        else:
-            shutil.rmtree(path, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def file_lock(
-    path: Path, on_wait: Callable[[], None] | None = None, wait: bool = True
-) -> Iterator[bool]:
-    """Exclusive use of the lock file `path`; the system releases it when its process dies.
-
-    Yields whether it is held.
-
-    The file stays when it is released: unlinking it would let two waiters hold two files of the
-    same name.
-    """
-    import filelock
-
-    lock = filelock.FileLock(path, thread_local=False)
-    with os_errors_as_store_errors(path, "lock"):
-        try:
-            lock.acquire(timeout=0)
-        except filelock.Timeout:
-            if wait:
-                if on_wait is not None:
-                    on_wait()
-                lock.acquire()
-    try:
-        yield lock.is_locked
-    finally:
-        lock.release()
+def listing(files: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
+    """The hash and the size of every file, as a document lists them."""
+    return {name: {"sha256": sha256(data), "size": len(data)} for name, data in files.items()}
 
 
 def seal(document: Mapping[str, Any], indent: int | None = 1, limit: int = LARGEST_JSON) -> bytes:
