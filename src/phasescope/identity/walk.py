@@ -8,7 +8,6 @@ import dataclasses
 import enum
 import fractions
 import functools
-import hashlib
 import importlib
 import importlib.util
 import pathlib
@@ -23,11 +22,17 @@ import numpy as np
 
 from .digest import joined, sha256
 from .modules import CORE, is_core, is_engine, is_loose, module_of
+from .objects import (
+    array_text,
+    bytecode_text,
+    held_by,
+    is_transparent,
+    name_in_library,
+    plain_function,
+)
 from .references import all_codes, dotted_names, global_names, imports_inside, names_outside
 from .source import Definition, Source, Unidentified, definition_of, sources, text_of
 
-# Decorators that check types while tests run; they compute nothing.
-_TRANSPARENT = ("jaxtyping", "beartype")
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range, slice)
 _GENERATED = {"__init__", "__repr__", "__eq__", "__hash__", "__setattr__", "__delattr__"}
 
@@ -97,7 +102,7 @@ class Walk:
             kind = each(type(x)) if hasattr(x, "_fields") else type(x).__name__
             return joined(kind, *map(each, x))
         if isinstance(x, np.generic | np.ndarray) or type(x).__module__.startswith("jaxlib"):
-            array = _array(x)
+            array = array_text(x)
             if array is not None:
                 return array
         if isinstance(x, re.Pattern | pathlib.PurePath | fractions.Fraction | np.dtype):
@@ -119,7 +124,7 @@ class Walk:
             return f"library:{getattr(x, '__module__', '')}.{name}"
         if self.counts(type(x).__module__) and hasattr(x, "__dict__"):
             return joined("object", self.value(type(x)), self.value(vars(x), lenient))
-        known = _name_in_library(x)
+        known = name_in_library(x)
         if known or lenient:
             return f"library:{known or type(x).__qualname__}"
         raise Unidentified(
@@ -147,10 +152,10 @@ class Walk:
     def _function(self, function: types.FunctionType, lenient: bool) -> str:
         code = function.__code__
         wrapped = getattr(function, "__wrapped__", None)
-        if wrapped is not None and _is_transparent(function):
+        if wrapped is not None and is_transparent(function):
             return self.value(wrapped, lenient)
         module = module_of(code.co_filename, function.__module__)
-        held = _held(function)
+        held = held_by(function)
         if not self.counts(module):
             own = [
                 self.value(v, lenient=True) for _, v in held if not isinstance(v, types.ModuleType)
@@ -162,7 +167,7 @@ class Walk:
         found = definition_of(code)
         scope = function.__globals__
         if found is None:
-            text = _bytecode(code)
+            text = bytecode_text(code)
             refers = self._names_in(code, scope)
         else:
             source, node = found
@@ -193,7 +198,7 @@ class Walk:
 
     def _classjoined(self, cls: type) -> ast.ClassDef | None:
         """The text of a class, from the file of its methods or of its module."""
-        functions = [f for f in map(_plain_function, vars(cls).values()) if f is not None]
+        functions = [f for f in map(plain_function, vars(cls).values()) if f is not None]
         for function in functions:
             if not function.__code__.co_qualname.startswith(f"{cls.__qualname__}."):
                 continue  # made by a decorator or by a base class
@@ -217,7 +222,7 @@ class Walk:
     def _members(self, cls: type) -> list[str]:
         members = []
         for name, member in sorted(vars(cls).items()):
-            function = _plain_function(member)
+            function = plain_function(member)
             if (
                 function is None
                 or name in _GENERATED
@@ -282,65 +287,3 @@ class Walk:
             elif x is not builtins:
                 found.append(f"{name}={self.value(x)}")
         return found
-
-
-def _name_in_library(x: Any) -> str:
-    """The name of an object that the module of its class defines, such as a distribution of scipy."""
-    module = type(x).__module__
-    found = [name for name, value in vars(sys.modules.get(module, builtins)).items() if value is x]
-    return f"{module}.{found[0]}" if found else ""
-
-
-def _held(function: types.FunctionType) -> list[tuple[str, Any]]:
-    """What a function holds besides its code: closure cells and default arguments."""
-    held = []
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        try:
-            held.append((name, cell.cell_contents))
-        except ValueError:  # not yet bound
-            held.append((name, None))
-    held += [(f"default {i}", v) for i, v in enumerate(function.__defaults__ or ())]
-    held += [(f"default {k}", v) for k, v in sorted((function.__kwdefaults__ or {}).items())]
-    return [(n, v) for n, v in held if n != "__class__"]
-
-
-def _bytecode(code: types.CodeType) -> str:
-    """Code without a text; it is tied to the version of Python."""
-    parts = [f"{sys.version_info[:2]}"]
-    for inner in all_codes(code):
-        constants = [repr(c) for c in inner.co_consts if not isinstance(c, types.CodeType)]
-        parts += [inner.co_code.hex(), repr(inner.co_names), *constants]
-    return joined("bytecode", *parts)
-
-
-def _array(x: Any) -> str | None:
-    """An array by its numbers."""
-    import jax
-    import jax.numpy as jnp
-
-    if isinstance(x, jax.Array) and jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
-        x = jax.random.key_data(x)
-    if not isinstance(x, jax.Array | np.ndarray | np.generic):
-        return None
-    array = np.ascontiguousarray(x)
-    if array.dtype.hasobject:
-        raise Unidentified("it refers to an array of objects, which has no identity")
-    return joined(
-        "array", array.dtype.str, str(np.shape(x)), hashlib.sha256(array.tobytes()).hexdigest()
-    )
-
-
-def _plain_function(member: Any) -> types.FunctionType | None:
-    """The function behind a method, property or wrapper, if there is one."""
-    for name in ("fget", "__func__", "func"):
-        member = getattr(member, name, None) or member
-    while not isinstance(member, type) and hasattr(member, "__wrapped__"):
-        member = member.__wrapped__
-    return member if isinstance(member, types.FunctionType) else None
-
-
-def _is_transparent(function: types.FunctionType) -> bool:
-    path = function.__code__.co_filename
-    return any(
-        f"/{name}/" in path.replace("\\", "/") or f"@{name}" in path for name in _TRANSPARENT
-    )
