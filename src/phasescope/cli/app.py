@@ -1,17 +1,20 @@
-"""The command line: each command calls the Python verb of its name. Heavy imports wait for a command."""
+"""The command line: its commands, each of which calls the Python verb of its name.
+
+Their arguments and flags are declared in `flags`, what they print is in `output`. Heavy imports wait
+for a command.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import sys
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..errors import MissingExtra, PhasescopeError, SpecError
+from ..errors import PhasescopeError, SpecError
+from . import flags
 from .names import check_ids, check_names
 
 if TYPE_CHECKING:
@@ -26,40 +29,10 @@ app = typer.Typer(
 )
 
 INTERRUPTED = 130
-StudyName = Annotated[
-    str, typer.Argument(metavar="STUDY", help="An installed study, or a file such as ./mine.py.")
-]
-ArmName = Annotated[
-    str, typer.Argument(metavar="ARM", help="One of the study's arms; see `phasescope list STUDY`.")
-]
-Studies = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="[STUDY ...]", help="Studies; all installed ones if none is named."),
-]
-Fields = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="[FIELD=VALUE ...]", help="Numbers of the run, as in eta=0.1."),
-]
-Preset = Annotated[
-    str | None, typer.Option(help="Start from a named set of numbers, such as figure_2.")
-]
-_WHERE = "Where runs are kept. Default: $PHASESCOPE_STORE, else ./phasescope-runs."
-StoreDir = Annotated[Path | None, typer.Option("--store", metavar="DIR", help=_WHERE)]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
-Full = Annotated[
-    bool,
-    typer.Option("--full", help="Use the full-size evidence where a reduced one is the default."),
-]
-At = Annotated[
-    str | None,
-    typer.Option(metavar="T,T,...", help="Record at these times: 100,600 or 1:1e4:50:log."),
-]
 
 
 @app.command("list")
-def list_(
-    study: Annotated[str | None, typer.Argument(metavar="[STUDY]")] = None, as_json: Json = False
-) -> None:
+def list_(study: flags.MaybeStudy = None, as_json: flags.Json = False) -> None:
     """Studies with their arms, presets, claims and figures.
 
     Example: phasescope list regular_language
@@ -73,14 +46,14 @@ def list_(
 
 @app.command()
 def run(
-    study: StudyName,
-    arm: ArmName,
-    fields: Fields = None,
-    preset: Preset = None,
-    seed: Annotated[int, typer.Option(min=0)] = 0,
-    at: At = None,
-    store: StoreDir = None,
-    as_json: Json = False,
+    study: flags.StudyName,
+    arm: flags.ArmName,
+    fields: flags.Fields = None,
+    preset: flags.Preset = None,
+    seed: flags.Seed = 0,
+    at: flags.At = None,
+    store: flags.StoreDir = None,
+    as_json: flags.Json = False,
 ) -> None:
     """One run of one arm. A finished run is read from the store; an unfinished one goes on where it stopped.
 
@@ -105,24 +78,17 @@ def run(
 
 @app.command()
 def sweep(
-    study: StudyName,
-    arm: ArmName,
-    fields: Fields = None,
-    preset: Preset = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Seeds 0, 1, ...: a further axis.")] = 1,
-    at: At = None,
-    block: Annotated[
-        int | None,
-        typer.Option(min=1, help="Lanes in a block (fixed, padded; part of the identity)."),
-    ] = None,
-    cluster: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler to send the blocks to.")
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would run, and stop.")
-    ] = False,
-    store: StoreDir = None,
-    as_json: Json = False,
+    study: flags.StudyName,
+    arm: flags.ArmName,
+    fields: flags.Fields = None,
+    preset: flags.Preset = None,
+    seeds: flags.Seeds = 1,
+    at: flags.At = None,
+    block: flags.Block = None,
+    cluster: flags.Cluster = None,
+    dry_run: flags.DryRun = False,
+    store: flags.StoreDir = None,
+    as_json: flags.Json = False,
 ) -> None:
     """Runs over the product of values: floats and seeds are lanes of one program, other fields tasks of their own.
 
@@ -133,6 +99,7 @@ def sweep(
     from .. import sweep as sweep_arm
     from ..verbs.sweep import sweep_cost
     from .arguments import axes, axis
+    from .executors import executor_at
     from .output import emit, show_sweep, show_sweep_cost
 
     chosen = find(study)
@@ -149,7 +116,7 @@ def sweep(
     if dry_run:
         emit(cost, as_json, show_sweep_cost, cost)
         return
-    with _executor(cluster) as executor:
+    with executor_at(cluster) as executor:
         ds = sweep_arm(chosen, arm, executor=executor, **asked, **values)
     lost = int((ds["diverged_at"].notnull()).sum())
     dims = {str(k): v for k, v in ds.sizes.items()}
@@ -159,20 +126,14 @@ def sweep(
 
 @app.command()
 def check(
-    studies: Studies = None,
-    claim: Annotated[str | None, typer.Option(metavar="ID", help="Only this claim.")] = None,
-    regime: Annotated[
-        str | None, typer.Option(help="Only this regime: published, theory or beyond.")
-    ] = None,
-    full: Full = False,
-    recompute: Annotated[
-        bool, typer.Option("--recompute", help="Run again what is recorded: for a GPU.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would run, and stop.")
-    ] = False,
-    store: StoreDir = None,
-    as_json: Json = False,
+    studies: flags.Studies = None,
+    claim: flags.ClaimId = None,
+    regime: flags.Regime = None,
+    full: flags.Full = False,
+    recompute: flags.Recompute = False,
+    dry_run: flags.DryRun = False,
+    store: flags.StoreDir = None,
+    as_json: flags.Json = False,
 ) -> None:
     """The ledger: a verdict on every claim. Exit 1 if an outcome differs from the expected one.
 
@@ -203,13 +164,13 @@ def check(
 
 @app.command()
 def draw(
-    studies: Studies = None,
-    figure: Annotated[str | None, typer.Option(metavar="ID", help="Only this figure.")] = None,
-    format: Annotated[str, typer.Option(help="png, pdf or svg; several with commas.")] = "png",
-    out: Annotated[Path, typer.Option(metavar="DIR")] = Path("phasescope-figures"),
-    full: Full = False,
-    store: StoreDir = None,
-    as_json: Json = False,
+    studies: flags.Studies = None,
+    figure: flags.FigureId = None,
+    format: flags.Format = "png",
+    out: flags.OutDir = Path("phasescope-figures"),
+    full: flags.Full = False,
+    store: flags.StoreDir = None,
+    as_json: flags.Json = False,
 ) -> None:
     """The figures, as files.
 
@@ -231,10 +192,10 @@ def draw(
 
 @app.command()
 def report(
-    studies: Studies = None,
-    out: Annotated[Path, typer.Option(metavar="DIR")] = Path("phasescope-report"),
-    full: Full = False,
-    store: StoreDir = None,
+    studies: flags.Studies = None,
+    out: flags.OutDir = Path("phasescope-report"),
+    full: flags.Full = False,
+    store: flags.StoreDir = None,
 ) -> None:
     """Ledger and figures as Markdown, JSON and one self-contained HTML file; findings first.
 
@@ -252,7 +213,7 @@ def report(
 
 
 @app.command()
-def runs(store: StoreDir = None, as_json: Json = False) -> None:
+def runs(store: flags.StoreDir = None, as_json: flags.Json = False) -> None:
     """What the store holds, unfinished runs included.
 
     Example: phasescope runs --store ./phasescope-runs
@@ -266,7 +227,7 @@ def runs(store: StoreDir = None, as_json: Json = False) -> None:
 
 
 @app.command()
-def repair(store: StoreDir = None, as_json: Json = False) -> None:
+def repair(store: flags.StoreDir = None, as_json: flags.Json = False) -> None:
     """Verify every hash, rebuild the index, and name what is damaged. Exit 1 if something was.
 
     Example: phasescope repair --store ./phasescope-runs
@@ -283,10 +244,8 @@ def repair(store: StoreDir = None, as_json: Json = False) -> None:
 
 @app.command()
 def new(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A Python name, such as my_paper.")],
-    out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where to put the new package.")
-    ] = Path(),
+    name: flags.PackageName,
+    out: flags.PackageDir = Path(),
 ) -> None:
     """A study to start from: a small package that passes `check_study` as it stands.
 
@@ -335,18 +294,3 @@ def _studies(names: list[str] | None) -> list[Study]:
         except StudyNotFound as error:
             warnings.warn(f"{error} It is left out.", stacklevel=1)
     return chosen
-
-
-@contextlib.contextmanager
-def _executor(address: str | None) -> Iterator[Any]:
-    if address is None:
-        yield None
-        return
-    try:
-        from distributed import Client  # pyright: ignore[reportMissingImports]
-    except ImportError as error:
-        raise MissingExtra(
-            "`--cluster` needs the cluster extra: pip install 'phasescope[cluster]'"
-        ) from error
-    with Client(address) as client:
-        yield client.get_executor()

@@ -1,0 +1,60 @@
+"""The arguments and flags of the commands, each with its help. A new flag is declared here and taken in `app`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+StudyName = Annotated[
+    str, typer.Argument(metavar="STUDY", help="An installed study, or a file such as ./mine.py.")
+]
+ArmName = Annotated[
+    str, typer.Argument(metavar="ARM", help="One of the study's arms; see `phasescope list STUDY`.")
+]
+Studies = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[STUDY ...]", help="Studies; all installed ones if none is named."),
+]
+Fields = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[FIELD=VALUE ...]", help="Numbers of the run, as in eta=0.1."),
+]
+Preset = Annotated[
+    str | None, typer.Option(help="Start from a named set of numbers, such as figure_2.")
+]
+_WHERE = "Where runs are kept. Default: $PHASESCOPE_STORE, else ./phasescope-runs."
+StoreDir = Annotated[Path | None, typer.Option("--store", metavar="DIR", help=_WHERE)]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+Full = Annotated[
+    bool,
+    typer.Option("--full", help="Use the full-size evidence where a reduced one is the default."),
+]
+At = Annotated[
+    str | None,
+    typer.Option(metavar="T,T,...", help="Record at these times: 100,600 or 1:1e4:50:log."),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would run, and stop.")]
+Seed = Annotated[int, typer.Option(min=0)]
+Seeds = Annotated[int, typer.Option(min=1, help="Seeds 0, 1, ...: a further axis.")]
+Block = Annotated[
+    int | None,
+    typer.Option(min=1, help="Lanes in a block (fixed, padded; part of the identity)."),
+]
+Cluster = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler to send the blocks to.")
+]
+ClaimId = Annotated[str | None, typer.Option(metavar="ID", help="Only this claim.")]
+Regime = Annotated[str | None, typer.Option(help="Only this regime: published, theory or beyond.")]
+Recompute = Annotated[
+    bool, typer.Option("--recompute", help="Run again what is recorded: for a GPU.")
+]
+FigureId = Annotated[str | None, typer.Option(metavar="ID", help="Only this figure.")]
+Format = Annotated[str, typer.Option(help="png, pdf or svg; several with commas.")]
+OutDir = Annotated[Path, typer.Option(metavar="DIR")]
+PackageDir = Annotated[Path, typer.Option(metavar="DIR", help="Where to put the new package.")]
+PackageName = Annotated[
+    str, typer.Argument(metavar="NAME", help="A Python name, such as my_paper.")
+]
+MaybeStudy = Annotated[str | None, typer.Argument(metavar="[STUDY]")]
