@@ -496,7 +496,7 @@ def test_joined_verdicts_have_the_coordinates_of_the_one_that_decides():
 
 
 def test_a_vacuous_part_makes_the_whole_vacuous():
-    assert (Verdict(HOLDS, "", "", vacuous=True) & Verdict(HOLDS, "", "")).vacuous
+    assert (Verdict(HOLDS, "", "", empty="vacuous") & Verdict(HOLDS, "", "")).vacuous
 
 
 def test_a_verdict_can_be_kept_in_a_set():

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -112,22 +112,11 @@ def in_order(x: xr.DataArray, along: str) -> xr.DataArray:
     return x.isel({along: np.argsort(x[along].values, kind="stable")})
 
 
-def chosen(x: xr.DataArray, marks: xr.DataArray) -> xr.DataArray:
-    """The marked entries of x in a row that remembers where each one stood."""
-    x = x.reset_coords(drop=True).expand_dims({} if x.ndim else {"index": 1})
-    x = x.assign_coords({d: np.arange(x.sizes[d]) for d in x.dims if d not in x.coords})
-    at = np.nonzero(np.atleast_1d(marks.values == 1))
-    return x.isel({d: xr.DataArray(i, dims="entry") for d, i in zip(x.dims, at, strict=True)})
-
-
 def coordinates_of(x: xr.DataArray, index: Mapping[Any, int]) -> dict[str, Any]:
     """The coordinates of an entry by name; of an axis that has none, the position along it."""
     found: dict[str, Any] = {}
     for dim, i in index.items():
-        names = _coordinate_names(x, dim)
-        found |= {str(name): x[name].values[i] for name in names}
-        if not names:
-            found[str(dim)] = i
+        found[str(dim)] = x[dim].values[i] if dim in x.coords else i
     return found
 
 
@@ -145,15 +134,6 @@ def numbers_in(coordinates: Mapping[str, Any]) -> dict[str, float]:
         ):
             numbers[name] = float(value)
     return numbers
-
-
-def _coordinate_names(x: xr.DataArray, dim: Hashable) -> list[Hashable]:
-    """The axis's own coordinate; of a row of chosen entries, those of the axes it came from."""
-    if dim in x.coords:
-        return [dim]
-    if dim == "entry":
-        return [name for name in x.coords if x[name].dims == (dim,)]
-    return []
 
 
 def _word(value: Any) -> str:

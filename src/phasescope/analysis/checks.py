@@ -18,13 +18,27 @@ import xarray as xr
 
 from ..errors import PlanError
 from .align import Misaligned, aligned, axis, coordinates_of, in_order, in_words, numbers_in, one
-from .decide import among, bounded, decide, first, monotone, name_of, near, power_law, verdict_at
+from .bounds import Bound, sources_of
+from .decide import (
+    MARGINS,
+    among,
+    bounded,
+    decide,
+    entries_of,
+    first,
+    is_tolerance,
+    monotone,
+    name_of,
+    near,
+    power_law,
+    power_laws,
+    verdict_at,
+)
+from .lanes import FAILS, HOLDS, UNDECIDED, lane_table, swept_axes
 from .phases import sustained
 from .types import ArrayLike, Axis, Condition, Index
 from .verdict import Outcome, Verdict, undecided
 
-# From the best to the worst.
-SEVERITY = (Outcome.HOLDS, Outcome.UNDECIDED, Outcome.FAILS)
 # A run has reached its end if it falls short of it by rounding only.
 ROUNDING = 1e-9
 
@@ -55,10 +69,19 @@ def agree(
     """
     required = _tolerance("equal", atol, rtol)
     try:
-        left, right = among(where, a, b)
+        (left, right), asked = among(where, a, b)
     except Misaligned as mismatch:
         return undecided(str(mismatch), required)
-    return near(left, right, (atol, rtol), required, f"{name_of(what, left)} differs by")
+    return near(
+        left,
+        right,
+        (atol, rtol),
+        required,
+        f"{name_of(what, left)} differs by",
+        check="agree",
+        asked=asked,
+        sources=sources_of((atol, rtol, b if isinstance(b, Bound) else 0.0)),
+    )
 
 
 def constant(
@@ -85,7 +108,15 @@ def constant(
         )
     numbers = in_order(numbers, dim)
     numbers, start = aligned(numbers, numbers.isel({dim: 0}, drop=True))
-    return near(numbers, start, (atol, rtol), required, f"{name_of(what, numbers)} drifts by")
+    return near(
+        numbers,
+        start,
+        (atol, rtol),
+        required,
+        f"{name_of(what, numbers)} drifts by",
+        check="constant",
+        sources=sources_of((atol, rtol)),
+    )
 
 
 def within(
@@ -101,7 +132,7 @@ def within(
 
     **Returns:** a `Verdict`, whose `value` is the entry with the smallest slack.
     """
-    return bounded(x, lo, hi, what, where)
+    return bounded(x, lo, hi, what, where, check="within")
 
 
 def at_most(
@@ -117,7 +148,7 @@ def at_most(
 
     **Returns:** a `Verdict`; undecided where the bound is infinite.
     """
-    return bounded(x, -np.inf, bound, what, where)
+    return bounded(x, -np.inf, bound, what, where, check="at_most")
 
 
 def at_least(
@@ -133,7 +164,7 @@ def at_least(
 
     **Returns:** a `Verdict`; undecided where the bound is infinite.
     """
-    return bounded(x, bound, np.inf, what, where)
+    return bounded(x, bound, np.inf, what, where, check="at_least")
 
 
 def reached(run: xr.Dataset, end: float | None = None) -> Verdict:
@@ -181,7 +212,7 @@ def positive(x: ArrayLike, what: str = "", *, where: Condition | None = None) ->
 
     **Returns:** a `Verdict`.
     """
-    return bounded(x, 0.0, np.inf, what, where, strictly="positive")
+    return bounded(x, 0.0, np.inf, what, where, strictly="positive", check="positive")
 
 
 def negative(x: ArrayLike, what: str = "", *, where: Condition | None = None) -> Verdict:
@@ -195,7 +226,7 @@ def negative(x: ArrayLike, what: str = "", *, where: Condition | None = None) ->
 
     **Returns:** a `Verdict`.
     """
-    return bounded(x, -np.inf, 0.0, what, where, strictly="negative")
+    return bounded(x, -np.inf, 0.0, what, where, strictly="negative", check="negative")
 
 
 def increasing(x: ArrayLike, what: str = "", along: Axis = None, strictly: bool = True) -> Verdict:
@@ -209,7 +240,7 @@ def increasing(x: ArrayLike, what: str = "", along: Axis = None, strictly: bool 
 
     **Returns:** a `Verdict`; undecided with fewer than two entries along the axis.
     """
-    return monotone(one(x), 1, what, along, strictly)
+    return monotone(one(x), 1, what, along, strictly, check="increasing")
 
 
 def decreasing(x: ArrayLike, what: str = "", along: Axis = None, strictly: bool = True) -> Verdict:
@@ -223,7 +254,7 @@ def decreasing(x: ArrayLike, what: str = "", along: Axis = None, strictly: bool 
 
     **Returns:** a `Verdict`; undecided with fewer than two entries along the axis.
     """
-    return monotone(one(x), -1, what, along, strictly)
+    return monotone(one(x), -1, what, along, strictly, check="decreasing")
 
 
 def ordered(*times: ArrayLike, what: str = "") -> Verdict:
@@ -246,16 +277,26 @@ def ordered(*times: ArrayLike, what: str = "") -> Verdict:
         lanes = aligned(*times)
     except Misaligned as mismatch:
         return undecided(str(mismatch), required)
-    kept = {d: lanes[0][d].values for d in lanes[0].dims if d in lanes[0].coords}
+    kept = {d: lanes[0][d].variable for d in lanes[0].dims if d in lanes[0].coords}
     numbers = np.arange(1, len(times) + 1)
     stacked = xr.DataArray(
         np.stack([t.values for t in lanes]), {"t": numbers, **kept}, ("t", *lanes[0].dims)
     )
-    found = monotone(stacked, 1, what or "times", "t", strictly=True)
+    found = monotone(stacked, 1, what or "times", "t", strictly=True, check="ordered")
+    found = dataclasses.replace(found, required=required, margin=_order_margin(found, stacked))
     if stacked.ndim > 1:
-        return dataclasses.replace(found, required=required)
+        return found
     listed = ", ".join(f"t{n} = {t:.4g}" for n, t in zip(numbers, stacked.values, strict=True))
-    return dataclasses.replace(found, required=required, measured=f"{what or 'times'}: {listed}")
+    return dataclasses.replace(found, measured=f"{what or 'times'}: {listed}")
+
+
+def _order_margin(found: Verdict, times: xr.DataArray) -> float | None:
+    """The logarithm of the smallest ratio of two times in a row, where times have a logarithm."""
+    if found.margin is None or not (times.values > 0).all():
+        return found.margin
+    with np.errstate(invalid="ignore"):
+        steps = np.diff(np.log(times.values), axis=0)
+    return float(np.clip(np.nan_to_num(steps, nan=MARGINS[0]).min(), *MARGINS))
 
 
 def scales_like(
@@ -267,6 +308,7 @@ def scales_like(
     *,
     along: str | None = None,
     span: float = 4.0,
+    logs: float = 0.0,
 ) -> Verdict:
     """y ~ x ** exponent with a positive factor: the 95% interval of the fitted exponent decides,
     not its middle.
@@ -283,32 +325,53 @@ def scales_like(
     - `along`: the axis of the points, every other one then being lanes with fits of their own;
       without it all points are one fit.
     - `span`: the factor that x must span at least.
+    - `logs`: the law holds up to this power of ln x, which is divided out.
 
     **Returns:** a `Verdict`. It holds if the whole interval lies within exponent ± tol, fails if
     all of it lies outside, and is undecided when the interval straddles a limit, with fewer than
     four different x, or if x spans less than a factor `span`. Of several lanes the worst decides.
     """
     required = f"exponent {exponent:.4g} ± {tol:.4g}"
+    if logs:
+        required += f", up to (ln x)^{logs:g}"
     try:
         y, x = aligned(y, x)
     except Misaligned as mismatch:
         return undecided(str(mismatch), required)
-    lanes = [d for d in y.dims if along is not None and d != axis(y, along)]
-    found = []
-    for index in np.ndindex(*(y.sizes[d] for d in lanes)):
-        lane = dict(zip(lanes, index, strict=True))
-        verdict = power_law(
-            y.isel(lane), x.isel(lane), (exponent, tol, span), name_of(what, y), required
-        )
-        found.append(_in_lane(verdict, y, lane))
-    if not found:
+    name = name_of(what, y)
+    if logs:
+        y = y / np.log(x) ** logs
+    if y.size == 0:
         return undecided("there are no entries", required)
+    dim = None if along is None else axis(y, along)
+    law = (float(exponent), float(tol), span)
+    outcomes, margins, distances = power_laws(y, x, dim, law)
+    lanes = [d for d in y.dims if dim is not None and d != dim]
+    worst = _worst_fit(outcomes, distances)
+    lane = dict(zip(lanes, worst, strict=True))
+    found = _in_lane(power_law(y.isel(lane), x.isel(lane), law, name, required), y, lane)
+    over = tuple(d for d in lanes if d in swept_axes(y))
+    rest = tuple(i for i, d in enumerate(lanes) if d not in over)
+    decided = found.outcome != Outcome.UNDECIDED
+    sources = sources_of((exponent, tol))
+    flips = decided and tol > 0 and is_tolerance(sources)
+    margin = float(margins.min()) if decided and not np.isnan(margins).all() else None
+    return dataclasses.replace(
+        found,
+        margin=margin,
+        flips_at=1 - margin if flips and margin is not None else None,
+        check="scales_like",
+        sources=sources,
+        lanes=lane_table(y, over, outcomes.min(rest), margins.min(rest)) if over else None,
+    )
 
-    def severity(verdict: Verdict) -> tuple[int, float]:
-        distance = 0.0 if verdict.value is None else abs(verdict.value - exponent)
-        return SEVERITY.index(verdict.outcome), distance
 
-    return max(found, key=severity)
+def _worst_fit(outcomes: np.ndarray, distances: np.ndarray) -> tuple[int, ...]:
+    """The fit that decides: of the worst outcome, the one farthest from what was asked for."""
+    worst = outcomes == outcomes.min()
+    candidates = np.flatnonzero(worst)
+    best = candidates[np.argmax(distances.ravel()[candidates])]
+    return tuple(int(i) for i in np.unravel_index(best, outcomes.shape))
 
 
 def throughout(condition: Condition, stage: str | int | None = None, what: str = "") -> Verdict:
@@ -338,8 +401,14 @@ def throughout(condition: Condition, stage: str | int | None = None, what: str =
         said = f"{name} is false at {false.sum()} of {c.size} records"
     else:
         said = f"{name} is true at {c.size} records"
-    violation = np.where(np.isnan(c.values), np.nan, 0.0)
-    found = decide(c, ~false, violation, required, lambda i: (said, (~false).mean()))
+    entries = entries_of(
+        x=c,
+        ok=~false,
+        violation=np.where(np.isnan(c.values), np.nan, 0.0),
+        margin=np.where(false, -1.0, 1.0),
+        asked=np.ones(c.shape, bool),
+    )
+    found = decide(entries, required, lambda i: (said, (~false).mean()), "throughout")
     if found.outcome == Outcome.HOLDS:
         return dataclasses.replace(found, where="", at={})
     return found
@@ -371,10 +440,12 @@ def eventually(
         return undecided("there are no entries", required)
     c = in_order(c, dim)
     last = c.isel({dim: -1}, drop=True)
+    tail = (c == 1).isel({dim: slice(None, None, -1)}).cumprod(dim).sum(dim)
+    lanes = _lanes_of_ends(last, tail, enough)
     if (last == 0).any():
         index = first(last == 0) | {dim: c.sizes[dim] - 1}
-        return verdict_at(Outcome.FAILS, f"{name} is false at the end", required, c, index)
-    tail = (c == 1).isel({dim: slice(None, None, -1)}).cumprod(dim).sum(dim)
+        found = verdict_at(Outcome.FAILS, f"{name} is false at the end", required, c, index)
+        return dataclasses.replace(found, margin=-1.0, check="eventually", lanes=lanes)
     length = int(tail.min())
     lane = first(tail == tail.min())
     since = float(sustained(c == 1, along=dim).isel(lane))
@@ -386,7 +457,24 @@ def eventually(
         where=", ".join(filter(None, (in_words(coordinates), f"from {dim}={since:.6g}"))),
         value=since,
         at=numbers_in(coordinates) | {dim: since},
+        margin=min(length / enough - 1, 1.0) if length >= enough else None,
+        check="eventually",
+        lanes=lanes,
     )
+
+
+def _lanes_of_ends(last: xr.DataArray, tail: xr.DataArray, enough: int) -> xr.Dataset | None:
+    """Outcome and margin of `eventually` in every lane of a sweep."""
+    over = swept_axes(last)
+    if not over:
+        return None
+    rest = tuple(i for i, d in enumerate(last.dims) if d not in over)
+    ends_false = (last.values == 0).any(rest)
+    length = tail.values.min(rest)
+    outcome = np.where(ends_false, FAILS, np.where(length >= enough, HOLDS, UNDECIDED))
+    margin = np.where(ends_false, -1.0, np.clip(length / enough - 1, *MARGINS))
+    margin = np.where(outcome == UNDECIDED, np.nan, margin)
+    return lane_table(last, over, outcome, margin)
 
 
 def _in_lane(verdict: Verdict, x: xr.DataArray, lane: Index) -> Verdict:

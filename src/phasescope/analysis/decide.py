@@ -4,15 +4,22 @@ it stands.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from . import fits
-from .align import Misaligned, aligned, axis, chosen, coordinates_of, in_order, in_words, numbers_in
+from .align import Misaligned, aligned, axis, coordinates_of, in_order, in_words, numbers_in
+from .bounds import Source, SourceKind, sources_of
+from .lanes import FAILS, HOLDS, UNDECIDED, judge_lanes, swept_axes
 from .types import ArrayLike, Axis, Condition, Index
 from .verdict import Outcome, Verdict, undecided
+
+# Margins are given from here to there: beyond, it is only said that it is far.
+MARGINS = (-1000.0, 1.0)
 
 # (measured, value) of the entry at an index
 Report = Callable[[tuple[int, ...]], tuple[str, float]]
@@ -48,48 +55,112 @@ def verdict_at(
     )
 
 
-def decide(
-    x: xr.DataArray, ok: np.ndarray, violation: np.ndarray, required: str, report: Report
-) -> Verdict:
-    """Verdict over all entries of x; a violation that is NaN is an unknown entry.
+@dataclasses.dataclass(frozen=True)
+class Entries:
+    """What a check says of every entry of x; all arrays have its shape.
 
-    The worst of the broken entries decides if there are any, else the worst of all that are known.
+    - `ok`: whether the entry satisfies the statement.
+    - `violation`: how bad it is, for finding the worst; NaN where the entry is unknown.
+    - `margin`: slack in units of what is allowed.
+    - `asked`: whether the statement is about the entry.
+    - `flips`: the factor on the tolerance at which the entry sits on the limit, if there is one.
     """
-    known = ~np.isnan(violation)
-    if x.size == 0:
+
+    x: xr.DataArray
+    ok: np.ndarray
+    violation: np.ndarray
+    margin: np.ndarray
+    asked: np.ndarray
+    flips: np.ndarray | None = None
+
+    @property
+    def known(self) -> np.ndarray:
+        return np.asarray(~np.isnan(self.violation))
+
+    @property
+    def count(self) -> int:
+        return int(self.asked.sum())
+
+    def worst(self) -> tuple[int, ...]:
+        """The worst of the broken entries if there are any, else the worst of all that are known."""
+        known = self.asked & self.known
+        broken = known & ~self.ok
+        candidates = np.flatnonzero(broken if broken.any() else known)
+        largest = candidates[np.argmax(self.violation.ravel()[candidates])]
+        return tuple(int(i) for i in np.unravel_index(largest, self.violation.shape))
+
+
+def entries_of(x: xr.DataArray, **arrays: np.ndarray | np.generic | None) -> Entries:
+    """Entries; NumPy makes scalars of arrays without axes, which become arrays again."""
+    made: dict[str, Any] = {k: None if v is None else np.asarray(v) for k, v in arrays.items()}
+    return Entries(x, **made)
+
+
+def decide(
+    entries: Entries, required: str, report: Report, check: str, sources: tuple[Source, ...] = ()
+) -> Verdict:
+    """Verdict over all entries, with its margin; and over the lanes of a sweep, if x has some."""
+    found = _worst_case(entries, required, report)
+    known = entries.asked & entries.known
+    margin = None
+    flips_at = None
+    if found.outcome != Outcome.UNDECIDED:
+        margin = float(np.clip(entries.margin[known].min(), *MARGINS))
+        if entries.flips is not None and np.isfinite(entries.flips[known]).all():
+            flips_at = float(entries.flips[known].max())
+    margins = np.asarray(np.clip(entries.margin, *MARGINS))
+    lanes = judge_lanes(entries.x, entries.ok, entries.known, entries.asked, margins)
+    return dataclasses.replace(
+        found, margin=margin, flips_at=flips_at, check=check, sources=sources, lanes=lanes
+    )
+
+
+def _worst_case(entries: Entries, required: str, report: Report) -> Verdict:
+    x = entries.x
+    known = entries.asked & entries.known
+    if entries.count == 0:
         return undecided("there are no entries", required)
     if not known.any():
-        return undecided(f"none of {x.size} entries is a number", required)
-    broken = known & ~ok
-    candidates = np.flatnonzero(broken if broken.any() else known)
-    largest = candidates[np.argmax(violation.ravel()[candidates])]
-    worst = tuple(int(i) for i in np.unravel_index(largest, violation.shape))
+        return undecided(f"none of {entries.count} entries is a number", required)
+    worst = entries.worst()
     index = dict(zip(x.dims, worst, strict=True))
     measured, value = report(worst)
-    if not ok[worst]:
+    if not entries.ok[worst]:
         return verdict_at(Outcome.FAILS, measured, required, x, index, float(value))
-    if np.isneginf(violation[worst]):
+    if np.isneginf(entries.violation[worst]):
         return undecided("the bound is infinite, so nothing is asked", required)
-    if not known.all():
-        lost = int((~known).sum())
-        are_none = "is no number" if lost == 1 else "are no numbers"
-        why = f"{measured}, but {lost} of {x.size} entries {are_none}"
+    lost = entries.asked & ~entries.known
+    if lost.any():
+        are_none = "is no number" if lost.sum() == 1 else "are no numbers"
+        why = f"{measured}, but {lost.sum()} of {entries.count} entries {are_none}"
         return verdict_at(
-            Outcome.UNDECIDED, why, required, x, first(x.copy(data=~known)), float(value)
+            Outcome.UNDECIDED, why, required, x, first(x.copy(data=lost)), float(value)
         )
     return verdict_at(Outcome.HOLDS, measured, required, x, index, float(value))
 
 
-def among(where: Condition | None, *arrays: ArrayLike) -> list[xr.DataArray]:
-    """The arrays over common axes; if `where` is given, only the entries it marks, in a row."""
+def among(where: Condition | None, *arrays: ArrayLike) -> tuple[list[xr.DataArray], np.ndarray]:
+    """The arrays over common axes, and which of their entries the statement is about."""
     if where is None:
-        return aligned(*arrays)
+        found = aligned(*arrays)
+        return found, np.ones(found[0].shape, bool)
     *found, marks = aligned(*arrays, where)
-    return [chosen(x, marks) for x in found]
+    if not found[0].ndim:
+        found = [x.expand_dims(index=1) for x in found]
+        marks = marks.expand_dims(index=1)
+    return found, np.asarray(marks.values == 1)
 
 
 def near(
-    x: xr.DataArray, y: xr.DataArray, tolerance: tuple[float, float], required: str, says: str
+    x: xr.DataArray,
+    y: xr.DataArray,
+    tolerance: tuple[float, float],
+    required: str,
+    says: str,
+    *,
+    check: str,
+    asked: np.ndarray | None = None,
+    sources: tuple[Source, ...] = (),
 ) -> Verdict:
     """|x - y| <= atol + rtol |y|, worst in units of what is allowed."""
     atol, rtol = tolerance
@@ -103,11 +174,29 @@ def near(
     unknown = np.isnan(a) | np.isnan(b)
     violation = np.where(unknown, np.nan, np.where(finite, violation, np.inf))
     off = np.where(finite, off, np.inf)
+    within_it = finite & (off <= allowed)
 
     def report(i: tuple[int, ...]) -> tuple[str, float]:
         return f"{says} {off[i]:.4g} ({a[i]:.4g} against {b[i]:.4g})", off[i]
 
-    return decide(x, finite & (off <= allowed), violation, required, report)
+    if atol or rtol:
+        margin = 1 - violation
+    else:
+        margin = np.where(within_it, 1.0, -1.0)
+    entries = entries_of(
+        x=x,
+        ok=within_it,
+        violation=violation,
+        margin=margin,
+        asked=np.ones(a.shape, bool) if asked is None else asked,
+        flips=np.asarray(violation) if (atol or rtol) and is_tolerance(sources) else None,
+    )
+    return decide(entries, required, report, check, sources)
+
+
+def is_tolerance(sources: tuple[Source, ...]) -> bool:
+    """Whether what is asked was chosen by us, and could have been chosen otherwise."""
+    return any(source.kind == SourceKind.CHOSEN for source in sources)
 
 
 def bounded(
@@ -117,12 +206,15 @@ def bounded(
     what: str,
     where: Condition | None,
     strictly: str = "",
+    *,
+    check: str,
 ) -> Verdict:
     """lo <= x <= hi (`strictly` names the sign asked for and forbids equality), worst by slack."""
     required = strictly or _limits(lo, hi)
     fixed = np.ndim(lo) == np.ndim(hi) == 0
+    sources = sources_of((lo, hi))
     try:
-        numbers, lower, upper = among(where, x, lo, hi)
+        (numbers, lower, upper), asked = among(where, x, lo, hi)
     except Misaligned as mismatch:
         return undecided(str(mismatch), required)
     a = numbers.values
@@ -139,13 +231,54 @@ def bounded(
     def report(i: tuple[int, ...]) -> tuple[str, float]:
         limit = low[i] if below[i] <= above[i] else high[i]
         against = "" if fixed else f" against {limit:.4g}"
-        rest = "" if numbers.size == 1 else f" (worst of {numbers.size}, slack {slack[i]:.4g})"
+        count = int(asked.sum())
+        rest = "" if count == 1 else f" (worst of {count}, slack {slack[i]:.4g})"
         return f"{name_of(what, numbers)} = {a[i]:.4g}{against}{rest}", a[i]
 
-    return decide(numbers, ok, violation, required, report)
+    margin = _ratio(slack, _allowed(numbers, low, high, asked))
+    entries = entries_of(
+        x=numbers,
+        ok=ok,
+        violation=violation,
+        margin=margin,
+        asked=asked,
+        flips=_flips(a, low, high) if fixed and not strictly and is_tolerance(sources) else None,
+    )
+    return decide(entries, required, report, check, sources)
 
 
-def monotone(x: xr.DataArray, sign: int, what: str, along: Axis, strictly: bool) -> Verdict:
+def _allowed(x: xr.DataArray, low: np.ndarray, high: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    """What one unit of margin is: half of an interval, the size of a bound, or of x where the bound is 0."""
+    with np.errstate(invalid="ignore"):
+        half = (high - low) / 2
+        bound = np.where(np.isfinite(low), np.abs(low), np.abs(high))
+    unit = np.where(np.isfinite(half), half, bound)
+    largest = largest_in_lane(x, asked)
+    unit = np.where(np.isfinite(unit) & (unit > 0), unit, largest)
+    return np.where(unit > 0, unit, 1.0)
+
+
+def largest_in_lane(x: xr.DataArray, asked: np.ndarray) -> np.ndarray:
+    """The largest finite |x| among the entries asked for, in each lane of a sweep, in the shape of x."""
+    axes = swept_axes(x)
+    rest = tuple(i for i, d in enumerate(x.dims) if d not in axes)
+    size = np.where(asked & np.isfinite(x.values), np.abs(x.values), 0.0)
+    return np.broadcast_to(size.max(axis=rest, keepdims=True, initial=0.0), x.shape)
+
+
+def _flips(a: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """The factor on the tolerance at which an entry sits on the limit."""
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        two_sided = np.abs(a - (high + low) / 2) / ((high - low) / 2)
+        from_above = np.where(high > 0, np.maximum(a, 0) / high, np.nan)
+        from_below = np.where((low > 0) & (a > 0), low / a, np.nan)
+    one_sided = np.where(np.isfinite(high), from_above, from_below)
+    return np.where(np.isfinite(low) & np.isfinite(high), two_sided, one_sided)
+
+
+def monotone(
+    x: xr.DataArray, sign: int, what: str, along: Axis, strictly: bool, *, check: str
+) -> Verdict:
     """Every entry against the largest before it, so that NaN in between hides no step back."""
     asked, opposite = ("increasing", "decreasing")[::sign]
     required = asked if strictly else f"never {opposite}"
@@ -168,8 +301,66 @@ def monotone(x: xr.DataArray, sign: int, what: str, along: Axis, strictly: bool)
         end = f"{x.values[1:][i]:.4g}"
         return f"{name_of(what, x)}: smallest {word} {rise[i]:.4g}, from {start} to {end}", rise[i]
 
-    ok = rise > 0 if strictly else rise >= 0
-    return decide(x.isel({dim: slice(1, None)}), ok, -rise, required, report)
+    entries = entries_of(
+        x=x.isel({dim: slice(1, None)}),
+        ok=rise > 0 if strictly else rise >= 0,
+        violation=-rise,
+        margin=_ratio(rise, _range(x, dim)),
+        asked=np.ones(rise.shape, bool),
+    )
+    return decide(entries, required, report, check)
+
+
+def _ratio(a: np.ndarray | np.generic, b: np.ndarray) -> np.ndarray | np.generic:
+    with np.errstate(invalid="ignore", over="ignore"):
+        return a / b
+
+
+def _range(x: xr.DataArray, dim: str) -> np.ndarray:
+    """From the smallest to the largest entry along an axis, in the shape of all but its first."""
+    with np.errstate(invalid="ignore"):
+        finite = np.where(np.isfinite(x.values), x.values, np.nan)
+        low = np.fmin.reduce(finite, axis=0, keepdims=True)
+        high = np.fmax.reduce(finite, axis=0, keepdims=True)
+        width = high - low
+    width = np.where(width > 0, width, 1.0)
+    return np.broadcast_to(width, (x.sizes[dim] - 1, *x.shape[1:]))
+
+
+def power_laws(
+    y: xr.DataArray, x: xr.DataArray, along: str | None, law: tuple[float, float, float]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Outcome (1, 0, -1), margin and distance of every fit, all fits at once.
+
+    The axes are those of y but `along`; without it all points are one fit.
+    """
+    exponent, tol, span = law
+    last = [along] if along is not None else list(y.dims)
+    kept = [d for d in y.dims if d not in last]
+    shape = tuple(y.sizes[d] for d in kept)
+    v = y.transpose(*kept, *last).values.reshape(*shape, -1)
+    u = x.transpose(*kept, *last).values.reshape(*shape, -1)
+    lost = np.asarray(((v <= 0) | np.isinf(v)).any(-1))
+    usable = ~lost & ~(np.isnan(v) | ~(np.isfinite(u) & (u > 0))).any(-1)
+    ordered = np.sort(u, -1)
+    with np.errstate(invalid="ignore"):
+        different = 1 + (np.diff(ordered, axis=-1) > 0).sum(-1)
+        usable &= (different >= 4) & (ordered[..., -1] >= span * ordered[..., 0])
+    value, low, high = fits.exponents(u, v)
+    with np.errstate(invalid="ignore"):
+        inside = (exponent - tol <= low) & (high <= exponent + tol)
+        outside = (high < exponent - tol) | (low > exponent + tol)
+        worst_end = np.maximum(np.abs(low - exponent), np.abs(high - exponent))
+        nearest_end = np.minimum(np.abs(low - exponent), np.abs(high - exponent))
+    outcome = np.where(usable & inside, HOLDS, np.where(usable & outside | lost, FAILS, UNDECIDED))
+    reaching = np.where(inside, worst_end, nearest_end)
+    with np.errstate(invalid="ignore"):
+        margin = 1 - reaching / tol if tol > 0 else np.where(inside, 1.0, -1.0)
+    margin = np.where(lost, -1.0, np.where(outcome == UNDECIDED, np.nan, margin))
+    first_bad = np.take_along_axis(v, np.argmax((v <= 0) | np.isinf(v), -1)[..., None], -1)[..., 0]
+    distance = np.where(usable, np.abs(value - exponent), 0.0)
+    distance = np.where(lost, np.abs(first_bad - exponent), distance)
+    return outcome, np.asarray(np.clip(margin, *MARGINS)), distance
 
 
 def power_law(

@@ -78,6 +78,32 @@ def exponent(x: ArrayLike, y: ArrayLike) -> Exponent:
     )
 
 
+def exponents(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """`exponent` for many rows of points at once, along the last axis: value, low, high.
+
+    A row with an entry that is not a positive number is NaN.
+    """
+    fit = np.isfinite(u) & (u > 0) & np.isfinite(v) & (v > 0)
+    fit = np.broadcast_to(fit.all(-1, keepdims=True), u.shape)
+    order = np.argsort(u, axis=-1, kind="stable")
+    logs_u = np.log(np.where(fit, np.take_along_axis(u, order, -1), np.nan))
+    logs_v = np.log(np.where(fit, np.take_along_axis(v, order, -1), np.nan))
+    n = u.shape[-1]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        du = logs_u - logs_u.mean(-1, keepdims=True)
+        dv = logs_v - logs_v.mean(-1, keepdims=True)
+        spread = (du**2).sum(-1)
+        value = np.where(spread > 0, (du * dv).sum(-1) / spread, np.nan)
+        misfit = dv - value[..., None] * du
+        squares = (misfit**2).sum(-1)
+        r = (misfit[..., 1:] * misfit[..., :-1]).sum(-1) / squares
+        r = np.where(squares > 0, np.maximum(r, 0.0), 0.0)
+        freedom = np.maximum(n * (1 - r) / (1 + r), min(n, 4)) - 2
+        half = stdtrit(freedom, (1 + CONFIDENCE) / 2) * np.sqrt(squares / freedom / spread)
+        half = np.where((freedom > 0) & (spread > 0), half, np.inf)
+        return np.asarray(value), np.asarray(value - half), np.asarray(value + half)
+
+
 def _line(u: np.ndarray, v: np.ndarray) -> tuple[float, np.ndarray]:
     """Slope and misfit."""
     if u.size < 2 or not (np.all(np.isfinite(u)) and np.all(np.isfinite(v))) or np.ptp(u) == 0:

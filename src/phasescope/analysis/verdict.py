@@ -1,6 +1,7 @@
 """Verdict: what a check found.
 
-An outcome, the number measured, the number required, and where the worst case was.
+An outcome, the number measured, the number required, where the worst case was, and how far the
+statement is inside or outside of what is allowed.
 """
 
 from __future__ import annotations
@@ -10,6 +11,12 @@ import enum
 import functools
 import operator
 from collections.abc import Iterable, Mapping
+from typing import Literal
+
+import xarray as xr
+
+from .bounds import Source, SourceKind
+from .lanes import FAILS, HOLDS, UNDECIDED, join_lanes
 
 
 class Outcome(enum.StrEnum):
@@ -29,6 +36,12 @@ class Outcome(enum.StrEnum):
     UNDECIDED = "undecided"
 
 
+# What a failing asymptotic statement does as its variable grows.
+Trend = Literal["", "towards", "away"]
+# Why a statement that holds says nothing.
+Empty = Literal["", "vacuous", "trivial"]
+
+
 @dataclasses.dataclass(frozen=True)
 class Verdict:
     """What a check found.
@@ -38,6 +51,8 @@ class Verdict:
         >>> verdict = ps.at_most([0.1, 0.7, 0.3], 0.5, "loss") & ps.positive([1.0])
         >>> verdict.outcome.value, verdict.where, verdict.at, verdict.value
         ('fails', 'index=1', {'index': 1.0}, 0.7)
+        >>> round(verdict.margin, 6), round(verdict.flips_at, 6), len(verdict.parts)
+        (-0.4, 1.4, 2)
 
     **Arguments:**
 
@@ -47,7 +62,19 @@ class Verdict:
     - `value`: the deciding number, if there is one.
     - `at`: the coordinates of the worst case that are numbers, by name; the report marks them in
       its plots.
-    - `vacuous`: the statement holds, but says nothing here (a bound that nothing could exceed).
+    - `margin`: slack in units of what is allowed: 1 far inside, 0 on the limit, -1 as far outside
+      as is allowed inside. None if the outcome is undecided.
+    - `flips_at`: the factor on the tolerance that turns the outcome, where there is a tolerance.
+    - `check`: the name of the check; of several joined ones, empty.
+    - `parts`: the elementary verdicts of several joined ones.
+    - `empty`: "vacuous" or "trivial" if the statement says nothing here.
+    - `trend`: of a failing asymptotic statement, whether it goes "towards" holding or "away".
+    - `reach`: from or up to which size it holds, in words.
+    - `sizes`: the values of asymptotic variables and free constants that were looked at.
+    - `sources`: where the numbers required come from.
+    - `is_derived`: a derivation says the same for all sizes.
+    - `is_guard`: a condition without which the others say nothing.
+    - `lanes`: outcome (1, 0, -1) and margin over the axes of a sweep.
 
     **Raises:** `TypeError` if it is used as a truth value: compare the outcome instead.
     """
@@ -58,12 +85,46 @@ class Verdict:
     where: str = ""
     value: float | None = None
     at: Mapping[str, float] = dataclasses.field(default_factory=dict, hash=False)
-    vacuous: bool = False
+    margin: float | None = None
+    flips_at: float | None = None
+    check: str = ""
+    parts: tuple[Verdict, ...] = ()
+    empty: Empty = ""
+    trend: Trend = ""
+    reach: str = ""
+    sizes: Mapping[str, tuple[float, ...]] = dataclasses.field(default_factory=dict, hash=False)
+    sources: tuple[Source, ...] = ()
+    is_derived: bool = False
+    is_guard: bool = False
+    lanes: xr.Dataset | None = dataclasses.field(
+        default=None, hash=False, compare=False, repr=False
+    )
+
+    @property
+    def vacuous(self) -> bool:
+        """The statement says nothing here, for its premises cannot hold together."""
+        return self.empty == "vacuous"
+
+    @property
+    def elementary(self) -> tuple[Verdict, ...]:
+        """The verdicts that were joined; this one if it was not joined."""
+        return self.parts or (self,)
+
+    @property
+    def against_stated(self) -> bool:
+        """It fails, and what breaks is a bound that the paper states."""
+        return any(
+            part.outcome == Outcome.FAILS
+            and any(source.kind == SourceKind.STATED for source in part.sources)
+            for part in self.elementary
+        )
 
     def __and__(self, other: Verdict) -> Verdict:
         outcomes = (self.outcome, other.outcome)
         worst = next(o for o in (Outcome.FAILS, Outcome.UNDECIDED, Outcome.HOLDS) if o in outcomes)
         decisive = self if self.outcome == worst else other
+        parts = _said(self) + _said(other)
+        failing = [part for part in parts if part.outcome == Outcome.FAILS]
         return Verdict(
             outcome=worst,
             measured=_joined(self.measured, other.measured),
@@ -71,7 +132,16 @@ class Verdict:
             where=decisive.where,
             value=decisive.value,
             at=decisive.at,
-            vacuous=self.vacuous or other.vacuous,
+            margin=None if worst == Outcome.UNDECIDED else _smallest_margin(parts),
+            flips_at=_joint_flip(worst, parts),
+            parts=parts,
+            empty=self.empty or other.empty,
+            trend=_joint_trend(failing),
+            reach=_joined(self.reach, other.reach),
+            sizes=_joint_sizes(self.sizes, other.sizes),
+            sources=tuple(dict.fromkeys((*self.sources, *other.sources))),
+            is_derived=any(part.is_derived for part in failing),
+            lanes=join_lanes(_over_lanes(self, other), _over_lanes(other, self)),
         )
 
     def __bool__(self) -> bool:
@@ -107,6 +177,142 @@ def all_of(verdicts: Iterable[Verdict]) -> Verdict:
     if not found:
         return undecided("there was nothing to check")
     return functools.reduce(operator.and_, found)
+
+
+def guard(verdict: Verdict) -> Verdict:
+    """A condition without which a row says nothing: something moved, the fit is a fit.
+
+        >>> ps.guard(ps.positive([0.0], "movement")).outcome.value
+        'undecided'
+
+    **Arguments:** `verdict`: of the condition.
+
+    **Returns:** a `Verdict` that holds or is undecided, and is not part of the margin.
+    """
+    outcome = Outcome.HOLDS if verdict.outcome == Outcome.HOLDS else Outcome.UNDECIDED
+    lanes = verdict.lanes
+    if lanes is not None:
+        held = xr.where(lanes.outcome == HOLDS, HOLDS, UNDECIDED)
+        lanes = lanes.assign(outcome=held, margin=lanes.margin * float("nan"))
+    return dataclasses.replace(
+        verdict,
+        outcome=outcome,
+        margin=None,
+        flips_at=None,
+        parts=(),
+        check=verdict.check or "guard",
+        is_guard=True,
+        lanes=lanes,
+    )
+
+
+def vacuous(certificate: Verdict, why: str) -> Verdict:
+    """The premises of a statement cannot hold together: it says nothing.
+
+        >>> ps.vacuous(ps.at_least([1e15], 1.0, "t_2 / T"), "t_2 comes after T").empty
+        'vacuous'
+
+    **Arguments:** `certificate`: a verdict that holds if the premises exclude each other. `why`: that
+    in words.
+
+    **Returns:** a `Verdict`; undecided if the certificate does not hold.
+    """
+    return _without_content(certificate, why, "vacuous")
+
+
+def trivial(shown: Verdict, why: str) -> Verdict:
+    """The bound of a statement is weaker than what always holds: it says nothing.
+
+        >>> bound = ps.at_least([30.0], 4.2, "bound on the loss")
+        >>> ps.trivial(bound, "the loss starts at 4.2").empty
+        'trivial'
+
+    **Arguments:** `shown`: a verdict that holds if the bound is so weak. `why`: that in words.
+
+    **Returns:** a `Verdict`; undecided if `shown` does not hold.
+    """
+    return _without_content(shown, why, "trivial")
+
+
+def _without_content(shown: Verdict, why: str, empty: Empty) -> Verdict:
+    if shown.outcome != Outcome.HOLDS:
+        return undecided(f"{shown.measured}: it is not shown that {why}", shown.required)
+    measured = f"{why} ({shown.measured})"
+    return dataclasses.replace(shown, measured=measured, empty=empty)
+
+
+def refuted(verdict: Verdict, by: str) -> Verdict:
+    """A failing asymptotic statement whose failure is derived for all sizes.
+
+        >>> falls = ps.negative([2.0, 3.0], "trend")
+        >>> ps.refuted(falls, by="closed_forms.late_growth").is_derived
+        True
+
+    **Arguments:** `verdict`: of the statement. `by`: the closed form or exact limit that says so.
+
+    **Returns:** the same verdict; if it fails, marked as derived.
+
+    **Raises:** `ValueError` if nothing is named.
+    """
+    if not by.strip():
+        raise ValueError("refuted needs the name of the derivation (by=...).")
+    if verdict.outcome != Outcome.FAILS:
+        return verdict
+    source = Source(float("nan"), SourceKind.DERIVED, by)
+    parts = tuple(_derived(part, source) for part in verdict.parts)
+    return dataclasses.replace(_derived(verdict, source), parts=parts)
+
+
+def _derived(verdict: Verdict, source: Source) -> Verdict:
+    if verdict.outcome != Outcome.FAILS:
+        return verdict
+    return dataclasses.replace(verdict, is_derived=True, sources=(*verdict.sources, source))
+
+
+def _said(verdict: Verdict) -> tuple[Verdict, ...]:
+    """The elementary verdicts that say something; a run that went to its end says nothing."""
+    return tuple(part for part in verdict.elementary if part.measured or part.required)
+
+
+def _smallest_margin(parts: Iterable[Verdict]) -> float | None:
+    return min((part.margin for part in parts if part.margin is not None), default=None)
+
+
+def _joint_flip(worst: Outcome, parts: Iterable[Verdict]) -> float | None:
+    """The factor on all tolerances at once that turns the outcome."""
+    if worst == Outcome.UNDECIDED:
+        return None
+    deciding = [part for part in parts if part.outcome == worst and not part.is_guard]
+    flips = [part.flips_at for part in deciding if part.flips_at is not None]
+    some_have_none = len(flips) < len(deciding)
+    if not flips or (worst == Outcome.FAILS and some_have_none):
+        return None
+    return max(flips)
+
+
+def _joint_trend(failing: Iterable[Verdict]) -> Trend:
+    """Away if one goes away; towards if all go there."""
+    trends = {part.trend for part in failing}
+    if "away" in trends:
+        return "away"
+    return "towards" if trends == {"towards"} else ""
+
+
+def _joint_sizes(
+    first: Mapping[str, tuple[float, ...]], second: Mapping[str, tuple[float, ...]]
+) -> dict[str, tuple[float, ...]]:
+    """The sizes of both, each in rising order."""
+    names = dict.fromkeys((*first, *second))
+    return {name: tuple(sorted({*first.get(name, ()), *second.get(name, ())})) for name in names}
+
+
+def _over_lanes(verdict: Verdict, other: Verdict) -> xr.Dataset | None:
+    """The lanes of a verdict; of one without lanes, its outcome for all lanes of the other."""
+    if verdict.lanes is not None or other.lanes is None:
+        return verdict.lanes
+    codes = {Outcome.HOLDS: HOLDS, Outcome.UNDECIDED: UNDECIDED, Outcome.FAILS: FAILS}
+    margin = float("nan") if verdict.margin is None else verdict.margin
+    return xr.Dataset({"outcome": codes[verdict.outcome], "margin": margin})
 
 
 def _joined(first: str, second: str) -> str:

@@ -1,0 +1,480 @@
+"""The words for O, Omega, Theta, limits, probability and free constants.
+
+A statement about large sizes cannot be refuted at one size. These checks look at a ratio, or at a
+distance, at several sizes, and at its trend: where a bound does not hold yet they say whether it is
+approached.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal
+
+import numpy as np
+import xarray as xr
+from scipy.special import betaincinv
+
+from . import fits
+from .align import Misaligned, aligned, axis, in_order, one
+from .bounds import sources_of
+from .decide import MARGINS
+from .fits import CONFIDENCE
+from .lanes import FAILS, HOLDS, UNDECIDED, lane_table, swept_axes
+from .types import ArrayLike, Condition
+from .verdict import Outcome, Trend, Verdict, all_of, undecided
+
+# A ratio that grows more slowly than size^0.05 is taken as bounded: 25% over two decades.
+FLAT = 0.05
+# What a trend needs: so many sizes, or so wide a range of at least three.
+SIZES = 4
+DECADES = 100.0
+# An array over an axis of sizes, or one array for each size.
+BySize = ArrayLike | Mapping[Any, ArrayLike]
+End = Literal["upper", "lower"]
+
+
+def big_o(a: BySize, b: ArrayLike = 1.0, along: str = "N", what: str = "") -> Verdict:
+    """a = O(b): the largest |a / b| at each size does not grow with the size.
+
+        >>> N = xr.DataArray([8.0, 16.0, 32.0, 64.0], dims="N")
+        >>> a = (3 * N - 1).assign_coords(N=N)
+        >>> ps.big_o(a, a.N, along="N").outcome.value
+        'holds'
+
+    **Arguments:** `a`, `b`: arrays; `a` may be a mapping from each size to an array, `b` being part
+    of it then. `along`: the asymptotic variable, which may be `time`. `what`: the name of the ratio.
+
+    **Returns:** a `Verdict` whose `value` is the constant. The upper end of the 95% interval of the
+    slope of the ratio (log-log) is at most 0.05, over two decades or four sizes; with fewer it is
+    undecided. A ratio that falls is no failure. One that grows fails, with the trend of its slope.
+    """
+    return _bounded(a, b, along, what, "upper")
+
+
+def big_omega(a: BySize, b: ArrayLike = 1.0, along: str = "N", what: str = "") -> Verdict:
+    """a = Omega(b): the smallest a / b at each size is positive and does not fall with the size.
+
+        >>> ps.big_omega({8: [2.0], 16: [2.01], 32: [2.0], 64: [2.02]}).outcome.value
+        'holds'
+
+    **Arguments:** `a`, `b`, `along`, `what`: as for `big_o`.
+
+    **Returns:** a `Verdict` whose `value` is the constant. A ratio that is not positive fails.
+    """
+    return _bounded(a, b, along, what, "lower")
+
+
+def big_theta(a: BySize, b: ArrayLike = 1.0, along: str = "N", what: str = "") -> Verdict:
+    """a = Theta(b): both `big_o` and `big_omega`.
+
+        >>> found = ps.big_theta({N: [0.2, 0.3 - 0.1 / N] for N in (8, 16, 32, 64)})
+        >>> found.outcome.value, found.sizes
+        ('holds', {'N': (8.0, 16.0, 32.0, 64.0)})
+
+    **Arguments:** `a`, `b`, `along`, `what`: as for `big_o`.
+
+    **Returns:** a `Verdict`; with one size it is undecided and its text has the band.
+    """
+    upper = big_o(a, b, along, what)
+    lower = big_omega(a, b, along, what)
+    found = upper & lower
+    parts = tuple(dataclasses.replace(part, check="big_theta") for part in found.parts)
+    return dataclasses.replace(found, parts=parts)
+
+
+def _bounded(a: BySize, b: ArrayLike, along: str, what: str, end: End) -> Verdict:
+    growth = "does not grow" if end == "upper" else "is positive and does not fall"
+    required = f"a ratio that {growth} with {along}"
+    check = "big_o" if end == "upper" else "big_omega"
+    try:
+        extreme = _extreme_by_size(a, b, along, end)
+    except Misaligned as mismatch:
+        return undecided(str(mismatch), required)
+    if isinstance(extreme, str):
+        return undecided(extreme, required)
+    name = what or "the ratio"
+    rows = tuple(d for d in swept_axes(extreme) if d != along)
+    outcomes, margins = _judge_rows(extreme.transpose(*rows, along), along, end)
+    candidates = np.flatnonzero(outcomes == outcomes.min())
+    worst = candidates[np.argmin(np.nan_to_num(margins.ravel()[candidates]))]
+    row = dict(zip(rows, np.unravel_index(worst, outcomes.shape), strict=True))
+    found = _trend_of(extreme.isel(row), along, name, end, required)
+    return dataclasses.replace(
+        found,
+        check=check,
+        sizes={along: _sizes(extreme, along)},
+        lanes=lane_table(extreme, rows, outcomes, margins) if rows else None,
+    )
+
+
+def _judge_rows(x: xr.DataArray, along: str, end: End) -> tuple[np.ndarray, np.ndarray]:
+    """Outcome (1, 0, -1) and margin of every row, all at once, as `_trend_of` decides one."""
+    values = x.values
+    sizes = np.array(_coordinate(x, along))
+    unknown = np.asarray(np.isnan(values).any(-1) | bool(_too_few(sizes)))
+    if end == "upper":
+        unknown |= (values == 0).all(-1)
+    with np.errstate(invalid="ignore"):
+        broken = np.isinf(values).any(-1)
+        if end == "lower":
+            broken |= (values <= 0).any(-1) & ~np.isnan(values).any(-1)
+    positive = np.maximum(np.nan_to_num(values, nan=1.0, posinf=1.0), np.finfo(float).tiny)
+    _, low, high = fits.exponents(np.broadcast_to(sizes, values.shape), positive)
+    worst = high if end == "upper" else -low
+    best = low if end == "upper" else -high
+    outcome = np.where(worst <= FLAT, HOLDS, np.where(best > FLAT, FAILS, UNDECIDED))
+    outcome = np.where(broken, FAILS, np.where(unknown, UNDECIDED, outcome))
+    margin = (FLAT - np.where(outcome == HOLDS, worst, best)) / FLAT
+    margin = np.where(broken, -1.0, np.clip(margin, *MARGINS))
+    return outcome, np.where(outcome == UNDECIDED, np.nan, margin)
+
+
+def _coordinate(x: xr.DataArray, along: str) -> list[float]:
+    values = x[along].values if along in x.coords else np.arange(1, x.sizes[along] + 1)
+    return [float(v) for v in values]
+
+
+def _extreme_by_size(a: BySize, b: ArrayLike, along: str, end: End) -> xr.DataArray | str:
+    """The sup of |a / b|, or the inf of a / b, at each size; a sentence if there is none."""
+    if isinstance(a, Mapping):
+        sizes = np.array([float(size) for size in a])
+        arrays = [one(x) for x in a.values()]
+        ratios = xr.DataArray([_extreme(x.values, end) for x in arrays], {along: sizes}, (along,))
+        return in_order(ratios / np.asarray(b, float), along)
+    numbers, other = aligned(a, b)
+    dim = _axis(numbers, along)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = numbers / other
+    kept = {dim, *swept_axes(ratio)}
+    rest = [d for d in ratio.dims if d not in kept]
+    if ratio.size == 0:
+        return "there are no entries"
+    extreme = (
+        abs(ratio).max(rest, skipna=False) if end == "upper" else ratio.min(rest, skipna=False)
+    )
+    extreme = extreme.rename({dim: along}) if dim != along else extreme
+    return in_order(extreme, along)
+
+
+def _extreme(values: np.ndarray, end: End) -> float:
+    if values.size == 0:
+        return np.nan
+    return float(np.abs(values).max() if end == "upper" else values.min())
+
+
+def _sizes(x: xr.DataArray, along: str) -> tuple[float, ...]:
+    return tuple(sorted(set(_coordinate(x, along))))
+
+
+def _trend_of(x: xr.DataArray, along: str, name: str, end: End, required: str) -> Verdict:
+    """Whether a ratio stays bounded as its size grows."""
+    values = np.atleast_1d(x.values)
+    sizes = np.array(_coordinate(x, along))
+    word = "sup" if end == "upper" else "inf"
+    band = f"{word} of {name}: {_band(values)} at {along} = {_band(sizes)}"
+    if np.isnan(values).any() or not np.isfinite(sizes).all():
+        return undecided(f"{band}, but {int(np.isnan(values).sum())} are no numbers", required)
+    if end == "lower" and (values <= 0).any():
+        bad = int(np.argmin(values))
+        return Verdict(
+            outcome=Outcome.FAILS,
+            measured=f"{name} = {values[bad]:.4g} is not positive",
+            required=required,
+            where=f"{along}={sizes[bad]:.6g}",
+            value=float(values[bad]),
+            at={along: float(sizes[bad])},
+            margin=-1.0,
+            trend=_sign_trend(values),
+        )
+    if np.isinf(values).any():
+        return Verdict(Outcome.FAILS, f"{band}, which is infinite", required, margin=MARGINS[0])
+    if end == "upper" and (values == 0).all():
+        return undecided(f"{name} is 0 at all sizes: nothing to bound", required)
+    few = _too_few(sizes)
+    if few:
+        return undecided(f"{band}; {few}", required)
+    positive = np.maximum(values, np.finfo(float).tiny)
+    fit = fits.exponent(sizes, positive)
+    sign = 1 if end == "upper" else -1
+    worst_slope = fit.high if end == "upper" else -fit.low
+    best_slope = fit.low if end == "upper" else -fit.high
+    constant = float(values.max() if end == "upper" else values.min())
+    at = int(np.argmax(values) if end == "upper" else np.argmin(values))
+    outcome = _outcome(best_slope, worst_slope)
+    return Verdict(
+        outcome=outcome,
+        measured=f"{band}, exponent {fit}",
+        required=required,
+        where=f"{along}={sizes[at]:.6g}",
+        value=constant,
+        at={along: float(sizes[at])},
+        margin=_slope_margin(outcome, worst_slope, best_slope),
+        trend=_slope_trend(sizes, positive, sign) if outcome == Outcome.FAILS else "",
+    )
+
+
+def _outcome(best: float, worst: float) -> Outcome:
+    """Of a slope that may be at most FLAT, by the ends of its interval."""
+    if worst <= FLAT:
+        return Outcome.HOLDS
+    return Outcome.FAILS if best > FLAT else Outcome.UNDECIDED
+
+
+def _slope_margin(outcome: Outcome, worst: float, best: float) -> float | None:
+    if outcome == Outcome.UNDECIDED:
+        return None
+    slope = worst if outcome == Outcome.HOLDS else best
+    return float(np.clip((FLAT - slope) / FLAT, *MARGINS))
+
+
+def _too_few(sizes: np.ndarray) -> str:
+    """What is missing for a trend; nothing if there is enough."""
+    count = np.unique(sizes).size
+    if count >= SIZES or (count >= 3 and sizes.min() > 0 and sizes.max() >= DECADES * sizes.min()):
+        return ""
+    return f"{count} sizes; a trend needs {SIZES}, or 3 over two decades"
+
+
+def _slope_trend(sizes: np.ndarray, values: np.ndarray, sign: int) -> Trend:
+    """Whether the local slope comes down as the size grows: then the bound is approached."""
+    slopes = sign * np.diff(np.log(values)) / np.diff(np.log(sizes))
+    if slopes.size < 2:
+        return ""
+    half = slopes.size // 2
+    early = slopes[:half].mean()
+    late = slopes[-half:].mean()
+    return "towards" if late < early and slopes[-1] <= slopes[0] else "away"
+
+
+def _sign_trend(values: np.ndarray) -> Trend:
+    """Negative first and positive at the end: approached."""
+    return "towards" if values[-1] > 0 else "away"
+
+
+def _band(values: np.ndarray) -> str:
+    if values.size == 1:
+        return f"{values[0]:.4g}"
+    return f"{values.min():.4g} to {values.max():.4g}"
+
+
+def tends_to(
+    a: BySize,
+    limit: ArrayLike = 0.0,
+    along: str = "N",
+    *,
+    within: float | None = None,
+    what: str = "",
+) -> Verdict:
+    """a -> limit as a size grows: the distance falls with a power of the size.
+
+        >>> found = ps.tends_to({m: 310 / m for m in (128, 256, 512, 1024, 4096)}, along="m")
+        >>> found.outcome.value, round(found.value, 6)
+        ('holds', -1.0)
+
+    **Arguments:** `a`: an array, or a mapping from each size to one. `limit`: a number, or an array.
+    `along`: the size. `within`: a distance; the text says from which size on it is kept. `what`: the
+    name of a.
+
+    **Returns:** a `Verdict` whose `value` is the exponent of the largest distance at each size. It
+    holds if its 95% interval is below -0.05, fails if it is above, and is undecided in between, or
+    with fewer than four sizes that do not span two decades.
+    """
+    required = f"a distance that falls as {along} grows"
+    distance = _distances(a, limit, along)
+    if isinstance(distance, str):
+        return undecided(distance, required)
+    sizes = np.asarray(distance[along].values, float)
+    values = distance.values
+    name = what or "the value"
+    band = f"distance of {name}: {_band(values)} at {along} = {_band(sizes)}"
+    few = _too_few(sizes)
+    if few or not np.isfinite(values).all():
+        return undecided(f"{band}; {few or 'not all are numbers'}", required)
+    if (values == 0).all():
+        return undecided(f"{name} is at its limit at all sizes: no approach to see", required)
+    fit = fits.exponent(sizes, np.maximum(values, np.finfo(float).tiny))
+    outcome = Outcome.UNDECIDED
+    if fit.high <= -FLAT:
+        outcome = Outcome.HOLDS
+    elif fit.low > -FLAT:
+        outcome = Outcome.FAILS
+    reach, inside = _from_size(sizes, values, within, along)
+    margin = None
+    if outcome != Outcome.UNDECIDED:
+        slope = fit.high if outcome == Outcome.HOLDS else fit.low
+        margin = float(np.clip(-(slope + FLAT) / FLAT, *MARGINS))
+    return Verdict(
+        outcome=outcome,
+        measured=f"{band}, exponent {fit}{inside}",
+        required=required,
+        where=f"{along}={sizes[-1]:.6g}",
+        value=fit.value,
+        at={along: float(sizes[-1])},
+        margin=margin,
+        check="tends_to",
+        trend="away" if outcome == Outcome.FAILS else "",
+        reach=reach,
+        sizes={along: tuple(float(s) for s in sizes)},
+        sources=sources_of(() if within is None else (within,)),
+    )
+
+
+def _distances(a: BySize, limit: ArrayLike, along: str) -> xr.DataArray | str:
+    """The largest distance from the limit at each size, in order; a sentence if there is none."""
+    if isinstance(a, Mapping):
+        if not a:
+            return "there are no sizes"
+        sizes = [float(size) for size in a]
+        found = xr.DataArray([_largest_gap(x, limit) for x in a.values()], {along: sizes}, (along,))
+        return in_order(found, along)
+    try:
+        numbers, goal = aligned(a, limit)
+    except Misaligned as mismatch:
+        return str(mismatch)
+    gap = abs(numbers - goal)
+    dim = _axis(gap, along)
+    found = gap.max([d for d in gap.dims if d != dim], skipna=False)
+    if dim not in found.coords:
+        found = found.assign_coords({dim: np.arange(1, found.size + 1)})
+    return in_order(found.rename({dim: along}) if dim != along else found, along)
+
+
+def _largest_gap(x: ArrayLike, limit: ArrayLike) -> float:
+    numbers, goal = aligned(x, limit)
+    return float(np.abs(numbers.values - goal.values).max())
+
+
+def _axis(x: xr.DataArray, along: str) -> str:
+    """The axis of this name; the only one, if it has no name."""
+    if x.dims == ("index",):
+        return "index"
+    return axis(x, along)
+
+
+def _from_size(
+    sizes: np.ndarray, values: np.ndarray, within: float | None, along: str
+) -> tuple[str, str]:
+    """From which size on the distance is kept, for `reach` and for the sentence."""
+    if within is None:
+        return "", ""
+    inside = np.logical_and.accumulate((values <= within)[::-1])[::-1]
+    if not inside.any():
+        return "", f"; above {within:g} at all sizes"
+    start = f"from {along} = {sizes[np.argmax(inside)]:.6g}"
+    return start, f"; at most {within:g} {start}"
+
+
+def share(ok: Condition, delta: float, along: str = "seed", what: str = "") -> Verdict:
+    """With probability at least 1 - delta: the share of seeds, with its 95% binomial interval.
+
+        >>> ps.share(np.ones(200), 0.05).outcome.value
+        'holds'
+        >>> ps.share(np.ones(12), 0.05).outcome.value
+        'undecided'
+
+    **Arguments:** `ok`: true or false for every seed. `delta`: the probability that the paper leaves
+    for exceptions. `along`: the axis of the seeds. `what`: the condition in words.
+
+    **Returns:** a `Verdict`. It holds if the interval (Clopper and Pearson's) lies above 1 - delta,
+    fails if it lies below, and is undecided in between: with few seeds nothing is known.
+
+    **Raises:** `TypeError` if the condition holds other numbers than true, false and NaN.
+    """
+    required = f"a share of at least {1 - delta:.4g}"
+    numbers = one(ok)
+    known = ~np.isnan(numbers.values)
+    if not np.isin(numbers.values[known], (0, 1)).all():
+        raise TypeError("a condition is true or false for every seed; got other numbers.")
+    dim = _axis(numbers, along)
+    every = numbers.min([d for d in numbers.dims if d != dim], skipna=False)
+    if np.isnan(every.values).any() or every.size == 0:
+        return undecided(f"{int(np.isnan(every.values).sum())} seeds are not known", required)
+    n = every.size
+    k = int(every.values.sum())
+    tail = (1 - CONFIDENCE) / 2
+    low = float(betaincinv(k, n - k + 1, tail)) if k > 0 else 0.0
+    high = float(betaincinv(k + 1, n - k, 1 - tail)) if k < n else 1.0
+    outcome = Outcome.UNDECIDED
+    if low >= 1 - delta:
+        outcome = Outcome.HOLDS
+    elif high < 1 - delta:
+        outcome = Outcome.FAILS
+    margin = None if outcome == Outcome.UNDECIDED else (k / n - (1 - delta)) / max(delta, 1e-12)
+    name = what or "the condition"
+    return Verdict(
+        outcome=outcome,
+        measured=f"{name} is true for {k} of {n} seeds (95% interval {low:.3g} to {high:.3g})",
+        required=required,
+        value=k / n,
+        margin=None if margin is None else float(np.clip(margin, *MARGINS)),
+        check="share",
+        sizes={along: (float(n),)},
+        sources=sources_of((delta,)),
+    )
+
+
+def scan(
+    name: str,
+    values: Iterable[float],
+    judge: Callable[[float], Verdict],
+    settles: Literal["large", "small"] = "large",
+) -> Verdict:
+    """A constant that the paper leaves open, over decades.
+
+        >>> found = ps.scan("c", [1.0, 10.0, 100.0, 1000.0], lambda c: ps.at_least([c], 50.0))
+        >>> found.outcome.value, found.reach
+        ('holds', 'from c = 100')
+
+    **Arguments:** `name`: of the constant. `values`: those to look at. `judge`: from a value to a
+    `Verdict`. `settles`: the end at which the paper promises the statement: for a constant that is
+    large enough, or small enough.
+
+    **Returns:** a `Verdict`. It holds if it does at the two values nearest to that end, and says from
+    where on; if it holds at the last one only, or not there, it fails: with the trend "towards" if
+    the margin improves. With fewer than three values it is undecided.
+    """
+    order = sorted(values, reverse=settles == "small")
+    if len(order) < 3:
+        return undecided(f"{len(order)} values of {name}; a scan needs 3", "a scan")
+    found = [judge(value) for value in order]
+    holds = [verdict.outcome == Outcome.HOLDS for verdict in found]
+    sizes = {name: tuple(sorted(float(v) for v in order))}
+    word = "from" if settles == "large" else "up to"
+    if all(holds[-2:]):
+        start = len(holds)
+        while start > 0 and holds[start - 1]:
+            start -= 1
+        reach = f"{word} {name} = {order[start]:.4g}"
+        kept = all_of(found[start:])
+        said = f"{found[-1].measured} at {name} = {order[-1]:.4g}; it holds {reach}"
+        return dataclasses.replace(
+            kept,
+            measured=said,
+            required=found[-1].required,
+            value=found[-1].value,
+            at=dict(found[-1].at) | {name: float(order[-1])},
+            reach=reach,
+            sizes=_with(found[-1].sizes, sizes),
+        )
+    last = found[-1]
+    if last.outcome == Outcome.UNDECIDED:
+        return dataclasses.replace(last, sizes=_with(last.sizes, sizes))
+    failing = next(v for v in reversed(found) if v.outcome == Outcome.FAILS)
+    return dataclasses.replace(
+        failing,
+        measured=f"{failing.measured}; looked at {name} = {_band(np.array(order))}",
+        trend="towards" if _improves(found) else "away",
+        sizes=_with(failing.sizes, sizes),
+    )
+
+
+def _improves(found: list[Verdict]) -> bool:
+    margins = [v.margin for v in found if v.margin is not None]
+    return found[-1].outcome == Outcome.HOLDS or (len(margins) > 1 and margins[-1] > margins[0])
+
+
+def _with(
+    sizes: Mapping[str, tuple[float, ...]], more: Mapping[str, tuple[float, ...]]
+) -> dict[str, tuple[float, ...]]:
+    return {**sizes, **more}
