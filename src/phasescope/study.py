@@ -15,6 +15,7 @@ from types import CodeType
 from typing import Any, TypeVar
 
 from .claims.claim import Claim
+from .claims.protocol import Protocol
 from .discovery import installed, owner
 from .errors import SpecError, StudyNotFound, nearest, unknown
 from .figures.figure import Figure
@@ -49,9 +50,11 @@ class Study:
 
     **Arguments:** `name`: one word. `spec`: the default numbers. `arms`: functions `Spec -> Plan`.
     `claims`, `figures`: in the order of the paper. `paper`, `bibtex`: what to cite. `presets`: named
-    Specs, one for each figure of the paper.
+    Specs, one for each figure of the paper. `protocols`: which presets are experiments of the paper,
+    from `ps.protocol`. `unchecked`: statements of the paper that have no claim, each with the reason.
 
-    **Raises:** `SpecError` if a field has a name that the verbs use themselves.
+    **Raises:** `SpecError` if a field has a name that the verbs use themselves, or a protocol is of no
+    preset.
     """
 
     name: str
@@ -62,6 +65,8 @@ class Study:
     paper: str = ""
     bibtex: str = ""
     presets: Mapping[str, Spec] = dataclasses.field(default_factory=dict)
+    protocols: Mapping[str, Protocol] = dataclasses.field(default_factory=dict)
+    unchecked: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         taken = sorted(RESERVED & {f.name for f in dataclasses.fields(self.spec)})
@@ -69,6 +74,9 @@ class Study:
             raise SpecError(
                 f"{self.name}: a field cannot be called {', '.join(taken)}: the verbs use that word themselves."
             )
+        stray = sorted(set(self.protocols) - set(self.presets))
+        if stray:
+            raise SpecError(f"{self.name}: protocols of no preset: {', '.join(stray)}.")
 
     def arm(self, name: str | Arm) -> Arm:
         """The arm of this name (an arm itself passes through)."""
@@ -93,7 +101,7 @@ class Study:
         return _pick(
             "claim",
             id,
-            {c.name: c for c in self.claims} | {c.id: c for c in self.claims},
+            {n: c for c in self.claims for n in reversed(c.names)} | {c.id: c for c in self.claims},
             self.name,
         )
 

@@ -17,7 +17,7 @@ import phasescope as ps
 PUBLIC = {name: getattr(ps, name) for name in sorted(ps.__all__)}
 CALLABLE = [name for name, value in PUBLIC.items() if callable(value)]
 # Classes whose fields are told in prose, and one that takes nothing.
-WITHOUT_ARGUMENTS = {"Dynamics", "Observables", "Outcome", "Row", "Spec", "exact_numbers"}
+WITHOUT_ARGUMENTS = {"Dynamics", "Observables", "Outcome", "Row", "Spec", "Word", "exact_numbers"}
 
 
 def example_of(name: str) -> doctest.DocTest:

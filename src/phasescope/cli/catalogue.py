@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..claims.claim import Claim
+    from ..claims.claim import Claim, Regime
     from ..study import Study
 
 
@@ -99,7 +99,7 @@ def describe(study: Study) -> dict[str, Any]:
         "fields": fields,
         "arms": {arm.__name__: (inspect.getdoc(arm) or "").split("\n")[0] for arm in study.arms},
         "presets": presets,
-        "claims": [_claim(claim) for claim in study.claims],
+        "claims": [_claim(study, claim) for claim in study.claims],
         "figures": {
             f.id: {"name": f.name, "cites": f.cites, "caption": f.caption} for f in study.figures
         },
@@ -119,15 +119,31 @@ def _field(field: dataclasses.Field[Any], kinds: Sequence[type], default: Any) -
     return entry
 
 
-def _claim(claim: Claim) -> dict[str, Any]:
-    return {
+def _claim(study: Study, claim: Claim) -> dict[str, Any]:
+    from ..verbs.check import chosen_claims
+
+    regimes = [row.regime for row in chosen_claims(study, claim.id)]
+    entry = {
         "id": claim.id,
         "name": claim.name,
+        "aliases": list(claim.aliases),
         "cites": claim.cites,
         "statement": claim.statement,
-        "regimes": [r.name.value for r in claim.regimes],
-        "expected": {r.name.value: r.expect.value for r in claim.regimes},
+        "regimes": list(dict.fromkeys(str(regime.name) for regime in regimes)),
+        "expected": {_row_name(regime): regime.expect.value for regime in regimes},
     }
+    if claim.typed is not None:
+        entry |= {
+            "kind": claim.typed.kind.value,
+            "whose": claim.typed.whose.value,
+            "tex": claim.typed.tex,
+            "page": claim.typed.page,
+        }
+    return entry
+
+
+def _row_name(regime: Regime) -> str:
+    return f"{regime.on}, {regime.name}" if regime.on else str(regime.name)
 
 
 def source_folder(point: EntryPoint) -> Path | None:

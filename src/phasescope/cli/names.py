@@ -49,7 +49,10 @@ def check_ids(studies: Iterable[str], claim: str | None = None, figure: str | No
     if len(known) < len(found):
         return
     claims = {
-        word for entry in known.values() for c in entry["claims"] for word in (c["id"], c["name"])
+        word
+        for entry in known.values()
+        for c in entry["claims"]
+        for word in (c["id"], c["name"], *c.get("aliases", ()))
     }
     figures = {
         word

@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..analysis.verdict import Outcome
+from ..analysis.bounds import Source
+from ..analysis.verdict import Outcome, Verdict
+from ..claims.assumptions import Met
 from ..claims.claim import RegimeName
+from ..claims.statement import Kind, Object, Whose
+from ..claims.words import Word
+
+if TYPE_CHECKING:
+    import pandas
 
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """One line of the ledger: a claim in a regime.
+    """One line of the ledger: a claim, what it was held against, and the regime of the evidence.
 
         >>> ledger = ps.check("linear_modes", claim="waiting_time_is_logarithmic", store=False)
         >>> row = ledger.rows[0]
-        >>> str(row.outcome), str(row.expected), row.surprising
+        >>> str(row.word), str(row.expected), row.surprising
         ('holds', 'holds', False)
 
-    `measured`, `required` and `where` are sentences; `value`, `at` and `vacuous` are the facts in
-    them. `runs` names the runs it rests on, `seconds` is what the judgement took. `reduced`,
-    `recorded` and `outdated` say what to know of the evidence, `error` that the check did not run.
+    `word` is what the ledger says; `outcome` is what the check found by itself. `measured`,
+    `required` and `where` are sentences; `value`, `where_at`, `margin`, `flips_at`, `sizes` and
+    `sources` are the facts in them. `kind`, `whose` and `on` say what sort of statement it is, whose,
+    and what it was held against; they and `word` are None for an untyped claim. `compared` of `asked` records
+    meet the assumptions. `missing` says what an undecided row lacks. `runs` names the runs it rests
+    on, `seconds` is what the judgement took. `reduced`, `recorded`, `outdated` and `registered` say
+    what to know of the evidence, `error` that the check did not run. `verdict` has the parts.
     """
 
     study: str
@@ -30,7 +41,7 @@ class Row:
     statement: str
     regime: RegimeName
     outcome: Outcome
-    expected: Outcome
+    expected: Outcome | Word
     because: str
     measured: str
     required: str
@@ -42,15 +53,75 @@ class Row:
     error: bool = False
     recorded: bool = False
     outdated: bool = False  # it rests on recorded evidence that other code of the study made
-    at: Mapping[str, float] = dataclasses.field(
-        default_factory=dict, hash=False
-    )  # of the worst case, by coordinate
-    vacuous: bool = False  # it holds, but says nothing here
+    vacuous: bool = False  # its premises cannot hold together
+    word: Word | None = None
+    kind: Kind | None = None
+    whose: Whose | None = None
+    on: Object | None = None
+    assumptions: tuple[Met, ...] = ()
+    margin: float | None = None
+    flips_at: float | None = None
+    compared: int = 0
+    asked: int = 0
+    sizes: Mapping[str, tuple[float, ...]] = dataclasses.field(default_factory=dict, hash=False)
+    where_at: Mapping[str, float] = dataclasses.field(default_factory=dict, hash=False)
+    sources: tuple[Source, ...] = ()
+    registered: bool = False
+    reach: str = ""
+    missing: str = ""
+    tex: str = ""
+    page: str = ""
+    traceback: str = ""
+    verdict: Verdict | None = dataclasses.field(default=None, compare=False, repr=False)
 
     @property
     def surprising(self) -> bool:
-        """The outcome is not the one established, or the check could not be carried out."""
-        return self.error or self.outcome != self.expected
+        """The word is not the one established, or the check could not be carried out."""
+        if self.error:
+            return True
+        found = self.word if self.is_typed else self.outcome
+        return found != self.expected
+
+    @property
+    def at(self) -> Mapping[str, float]:
+        """The coordinates of the worst case that are numbers."""
+        return self.where_at
+
+    @property
+    def said(self) -> str:
+        """The word with how far it reaches: `holds from N = 38000`; of an untyped row, its outcome."""
+        if self.word is None:
+            return str(self.outcome)
+        return f"{self.word.said} {self.reach}".strip()
+
+    @property
+    def is_typed(self) -> bool:
+        """The claim says what kind of statement it is."""
+        return self.kind is not None
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values: the keys of a row."""
+        skipped = {"verdict", "assumptions", "sources", "sizes", "where_at"}
+        plain = {
+            field.name: _plain(getattr(self, field.name))
+            for field in dataclasses.fields(self)
+            if field.name not in skipped
+        }
+        at = dict(self.where_at)
+        return plain | {
+            "at": at,
+            "where_at": at,
+            "sizes": {name: list(values) for name, values in self.sizes.items()},
+            "assumptions": [one.to_json() for one in self.assumptions],
+            "sources": [source.to_json() for source in self.sources],
+        }
+
+
+def _plain(value: Any) -> Any:
+    """A plain value for JSON."""
+    if isinstance(value, str):
+        return str(value)
+    return list(value) if isinstance(value, tuple) else value
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,10 +132,12 @@ class Ledger:
         >>> len(ledger), ledger.surprises
         (1, [])
 
-    **Arguments:** `rows`: of all claims, regime by regime.
+    **Arguments:** `rows`: of all claims, regime by regime. `unchecked`: for each study, the statements
+    of the paper that have no claim, with the reason.
     """
 
     rows: tuple[Row, ...]
+    unchecked: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
@@ -79,7 +152,22 @@ class Ledger:
 
     def to_json(self) -> dict[str, Any]:
         """The rows as plain values."""
-        return {"rows": [_plain(row) for row in self.rows]}
+        return {
+            "rows": [row.to_json() for row in self.rows],
+            "unchecked": {study: dict(said) for study, said in self.unchecked.items()},
+        }
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """The rows as a table of pandas: one line a row, one column a key."""
+        import pandas
+
+        return pandas.DataFrame([row.to_json() for row in self.rows])
+
+    def to_markdown(self) -> str:
+        """Counts, findings and all rows, as Markdown."""
+        from .text import ledger_markdown
+
+        return ledger_markdown(self)
 
     def _repr_html_(self) -> str:
         from .html import ledger_html
@@ -90,13 +178,3 @@ class Ledger:
         from .text import ledger_text
 
         return ledger_text(self)
-
-
-def _plain(row: Row) -> dict[str, Any]:
-    """The fields of a row, with plain words for the names of outcomes and regimes."""
-    words = {
-        "regime": row.regime.value,
-        "outcome": row.outcome.value,
-        "expected": row.expected.value,
-    }
-    return dataclasses.asdict(row) | words

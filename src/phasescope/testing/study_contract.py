@@ -6,12 +6,15 @@ import contextlib
 import dataclasses
 import inspect
 import json
+import re
+import string
 from collections.abc import Iterator
 
 import jax
 import numpy as np
 
-from ..claims.claim import Claim
+from ..claims.claim import Claim, Regime
+from ..claims.statement import unfit
 from ..engine.calls import check_schedule
 from ..engine.job import Job, observed
 from ..engine.precision import exact_numbers
@@ -49,9 +52,9 @@ def check_study(study: Study, *, evidence: bool = True) -> None:
         *disagreements(described),
     ]
     broken += [p for arm in study.arms for p in _declaration(study, arm)]
-    broken += [p for claim in study.claims for p in _claim(claim)] + [
-        p for figure in study.figures for p in _figure(figure)
-    ]
+    broken += [p for claim in study.claims for p in _claim(claim)]
+    broken += [p for claim in study.claims if claim.typed for p in _typed(study, claim)]
+    broken += [p for figure in study.figures for p in _figure(figure)]
     broken += list(_requests(study))
     if evidence and not broken:
         broken += list(_carried_out(study))
@@ -201,6 +204,34 @@ def _claim(claim: Claim) -> Iterator[str]:
             yield f"claim {claim.id}, {regime.name}: the check takes {wants} datasets, the evidence gives {given}"
 
 
+def _typed(study: Study, claim: Claim) -> Iterator[str]:
+    """A typed claim has one row for each object and regime, and types no measured number in."""
+    try:
+        rows = [(row.regime.on, row.regime.name) for row in chosen_claims(study, claim.id)]
+    except PhasescopeError as error:
+        yield str(error)
+        return
+    for on, name in {row for row in rows if rows.count(row) > 1}:
+        yield f"claim {claim.id} has two rows on {on}, {name}: join their evidence, or make two claims"
+    for regime in claim.regimes:
+        typed_in = numbers_typed_in(claim, regime)
+        if typed_in:
+            numbers = ", ".join(typed_in)
+            yield f"claim {claim.id}: `because` has the numbers {numbers}: fill them in from the verdict"
+
+
+NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+def numbers_typed_in(claim: Claim, regime: Regime) -> list[str]:
+    """Numbers in `because` that are neither filled in nor part of the statement."""
+    assert claim.typed is not None
+    literal = "".join(text for text, *_ in string.Formatter().parse(regime.because))
+    known = " ".join((claim.cites, claim.statement, claim.typed.tex, claim.typed.page))
+    allowed = set(NUMBER.findall(known))
+    return [number for number in NUMBER.findall(literal) if number not in allowed]
+
+
 def _figure(figure: Figure) -> Iterator[str]:
     if not figure.caption:
         yield f"figure {figure.id} has no docstring, which is its caption"
@@ -216,8 +247,10 @@ def _carried_out(study: Study) -> Iterator[str]:
         if row.error:
             why = row.measured.removeprefix("could not be checked: ")
             yield f"claim {row.claim}, {row.regime} cannot be checked: {why}"
+        elif row.kind is not None and row.verdict is not None and unfit(row.kind, row.verdict):
+            yield f"claim {row.claim}, {row.regime}: {unfit(row.kind, row.verdict)}"
         elif row.surprising:
-            yield f"claim {row.claim}, {row.regime}: {row.outcome} where {row.expected} is expected ({row.measured})"
+            yield f"claim {row.claim}, {row.regime}: {row.said} where {row.expected} is expected ({row.measured})"
     for figure in study.figures:
         try:
             figure.render(*(evidence.get(e)[0] for e in figure.evidence))

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 import time
+import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import xarray as xr
+
 from ..analysis.align import exact_joins, would_lose_records
 from ..analysis.verdict import Outcome, Verdict
 from ..claims.claim import Claim, Regime, RegimeName
-from ..claims.requests import Recorded, Sized
+from ..claims.requests import Recorded, Request, Sized
+from ..claims.words import Said, Word, word_of
 from ..discovery import installed
 from ..engine.precision import exact_numbers
-from ..errors import SpecError, nearest, unknown_to_all
+from ..errors import PlanError, SpecError, nearest, unknown_to_all
 from ..ledger.ledger import Ledger, Row
 from ..study import Study, find
 from .context import default_context
 from .evidence import Evidence
+from .regimes import Standing, covered, standing, standing_of_datasets
+from .registration import is_registered
+
+# Evidence of a user's own: what a run or sweep returned, or what to run.
+Own = xr.Dataset | Request
 
 
 class ClaimInRegime(NamedTuple):
@@ -31,6 +42,7 @@ def check(
     *studies: str | Study,
     claim: str | None = None,
     regime: str | None = None,
+    evidence: Own | Sequence[Own] | None = None,
     full: bool = False,
     recompute: bool = False,
     store: str | Path | bool | None = None,
@@ -39,7 +51,7 @@ def check(
     """Check the claims of some studies.
 
         >>> ledger = ps.check("linear_modes", claim="waiting_time_is_logarithmic", store=False)
-        >>> [str(row.outcome) for row in ledger]
+        >>> [str(row.word) for row in ledger]
         ['holds']
 
     **Arguments:**
@@ -47,22 +59,74 @@ def check(
     - `studies`: names, paths of files or Studies; all installed ones if none is named.
     - `claim`: the id or name of one claim.
     - `regime`: published, theory or beyond.
+    - `evidence`: datasets or requests of your own, on which one claim is judged in place of its own
+      evidence, in the order in which the claim takes them.
     - `full`: ask for full-size evidence.
     - `recompute`: run the requests whose evidence is recorded.
     - `store`, `progress`: as for `run`.
 
     **Returns:** a `Ledger`. A check that could not be carried out is a row too.
 
-    **Raises:** `StudyNotFound` for an unknown study or claim, `SpecError` for an unknown regime.
+    **Raises:** `StudyNotFound` for an unknown study or claim, `SpecError` for an unknown regime,
+    `PlanError` if there is nothing to check, or if the claim takes another number of datasets.
     """
     chosen = [find(study) for study in (studies or installed())]
     context = default_context(store, progress)
-    rows = []
+    rows: list[Row] = []
     for study in having(chosen, claim):
-        wanted = chosen_claims(study, claim, regime)
-        with Evidence(study, context, full, recompute) as evidence:
-            rows += judge_all(wanted, evidence)
-    return Ledger(tuple(rows))
+        with Evidence(study, context, full, recompute) as gathered:
+            if evidence is None:
+                rows += judge_all(chosen_claims(study, claim, regime), gathered)
+            else:
+                rows.append(_judge_own(study, claim, evidence, gathered))
+    if not rows:
+        raise PlanError(_nothing_to_check(chosen, regime))
+    unchecked = {study.name: dict(study.unchecked) for study in chosen if claim is None}
+    return Ledger(tuple(rows), {name: said for name, said in unchecked.items() if said})
+
+
+def _nothing_to_check(studies: Sequence[Study], regime: str | None) -> str:
+    names = ", ".join(study.name for study in studies) or "no study"
+    where = f" in the regime {regime}" if regime else ""
+    return f"there is nothing to check: {names} has no claim{where}."
+
+
+def _judge_own(
+    study: Study, claim: str | None, given: Own | Sequence[Own], evidence: Evidence
+) -> Row:
+    """One claim on evidence of the caller's."""
+    if claim is None:
+        raise PlanError("evidence=... is for one claim: name it with claim=...")
+    chosen = study.claim(claim)
+    own = given if isinstance(given, Sequence) else (given,)
+    datasets = []
+    runs: list[str] = []
+    for one in own:
+        if isinstance(one, xr.Dataset):
+            datasets.append(one)
+            runs += [str(one.attrs["id"])] if one.attrs.get("id") else []
+        else:
+            ds, ids = evidence.get(one)
+            datasets.append(ds)
+            runs += ids
+    check_count(chosen, len(datasets))
+    regime = dataclasses.replace(chosen.regimes[0], because="", evidence=(), name=None, breaks="")
+    where = standing_of_datasets(study, chosen, datasets)
+    row = judge_datasets(study, chosen, regime, where, datasets)
+    return dataclasses.replace(row, runs=tuple(runs), expected=row.word)
+
+
+def check_count(claim: Claim, given: int) -> None:
+    """A check takes so many datasets, no more and no fewer."""
+    parameters = inspect.signature(claim.check).parameters.values()
+    named = sum(p.kind != inspect.Parameter.VAR_POSITIONAL for p in parameters)
+    any_number = named < len(parameters)
+    if given < max(named, 1) or (given > named and not any_number):
+        wants = f"{max(named, 1)} or more" if any_number else str(named)
+        names = ", ".join(p.name for p in parameters)
+        raise PlanError(
+            f'claim "{claim.id}" takes {wants} datasets ({names}), got {given} as evidence.'
+        )
 
 
 def having(studies: Iterable[Study], claim: str | None) -> list[Study]:
@@ -70,7 +134,7 @@ def having(studies: Iterable[Study], claim: str | None) -> list[Study]:
     studies = list(studies)
     if claim is None:
         return studies
-    names = {study.name: {n for c in study.claims for n in (c.id, c.name)} for study in studies}
+    names = {study.name: {n for c in study.claims for n in c.names} for study in studies}
     found = [study for study in studies if claim in names[study.name]]
     if not found:
         raise unknown_to_all("claim", claim, set().union(*names.values()), names)
@@ -85,7 +149,13 @@ def chosen_claims(
     if regime is not None and regime not in known:
         raise SpecError(f'there is no regime "{regime}". {nearest(regime, known)}')
     claims: Sequence[Claim] = study.claims if claim is None else (study.claim(claim),)
-    return [ClaimInRegime(c, r) for c in claims for r in c.regimes if regime in (None, r.name)]
+    rows = [ClaimInRegime(c, named(study, c, r)) for c in claims for r in c.regimes]
+    return [row for row in rows if regime in (None, row.regime.name)]
+
+
+def named(study: Study, claim: Claim, regime: Regime) -> Regime:
+    """The regime with its name, which of a typed claim is derived from the evidence."""
+    return dataclasses.replace(regime, name=standing(study, claim, regime).regime)
 
 
 def judge_all(wanted: Sequence[ClaimInRegime], evidence: Evidence) -> Iterator[Row]:
@@ -99,41 +169,98 @@ def judge_all(wanted: Sequence[ClaimInRegime], evidence: Evidence) -> Iterator[R
 
 def judge(claim: Claim, regime: Regime, evidence: Evidence) -> Row:
     """One row. A check that cannot be carried out is undecided and surprising, and does not hide the others."""
+    study = evidence.study
     began = time.perf_counter()
     runs: tuple[str, ...] = ()
-    error = False
+    where = standing(study, claim, regime)
     try:
         resolved = [evidence.get(request) for request in regime.evidence]
         runs = tuple(dict.fromkeys(id for _, ids in resolved for id in ids))
-        with exact_numbers(), exact_joins():
-            verdict = claim(*(ds for ds, _ in resolved))
     except Exception as problem:
-        error = True
-        verdict = _unchecked(problem)
-    return Row(
-        study=evidence.study.name,
-        claim=claim.id,
-        cites=claim.cites,
-        statement=claim.statement,
-        regime=regime.name,
-        outcome=verdict.outcome,
-        expected=regime.expect,
-        because=regime.because,
-        measured=verdict.measured,
-        required=verdict.required,
-        where=verdict.where,
-        at=verdict.at,
-        vacuous=verdict.vacuous,
-        value=verdict.value,
+        row = _row(study, claim, regime, where, _unchecked(problem), problem=problem)
+    else:
+        row = judge_datasets(study, claim, regime, where, [ds for ds, _ in resolved])
+    return dataclasses.replace(
+        row,
         runs=runs,
         reduced=not evidence.full
         and any(isinstance(request, Sized) for request in regime.evidence),
         seconds=round(time.perf_counter() - began, 3),
-        error=error,
         recorded=not evidence.recompute
         and any(isinstance(request, Recorded) for request in regime.evidence),
         outdated=any(evidence.is_outdated(request) for request in regime.evidence),
+        registered=is_registered(claim, regime.evidence),
     )
+
+
+def judge_datasets(
+    study: Study, claim: Claim, regime: Regime, where: Standing, datasets: Sequence[xr.Dataset]
+) -> Row:
+    """One row on datasets that are there."""
+    try:
+        about = covered(study, claim, datasets)
+        with exact_numbers(), exact_joins():
+            verdict = claim(*about.evidence)
+    except Exception as problem:
+        return _row(study, claim, regime, where, _unchecked(problem), problem=problem)
+    row = _row(study, claim, regime, where, verdict)
+    return dataclasses.replace(row, compared=about.compared, asked=about.asked)
+
+
+def _row(
+    study: Study,
+    claim: Claim,
+    regime: Regime,
+    where: Standing,
+    verdict: Verdict,
+    problem: Exception | None = None,
+) -> Row:
+    said = _said(claim, where, verdict, problem)
+    typed = claim.typed
+    return Row(
+        study=study.name,
+        claim=claim.id,
+        cites=claim.cites,
+        statement=claim.statement,
+        regime=where.regime,
+        outcome=verdict.outcome,
+        expected=regime.expect,
+        because=regime.explained(verdict),
+        measured=verdict.measured,
+        required=verdict.required,
+        where=verdict.where,
+        where_at=verdict.at,
+        vacuous=said.word == Word.VACUOUS,
+        value=verdict.value,
+        runs=(),
+        reduced=False,
+        seconds=0.0,
+        error=problem is not None,
+        traceback="" if problem is None else "".join(traceback.format_exception(problem)),
+        kind=typed.kind if typed else None,
+        whose=typed.whose if typed else None,
+        on=regime.on,
+        word=said.word,
+        missing=said.missing,
+        assumptions=where.assumptions,
+        margin=verdict.margin,
+        flips_at=verdict.flips_at,
+        sizes=verdict.sizes,
+        sources=verdict.sources,
+        reach=verdict.reach,
+        tex=typed.tex if typed else "",
+        page=typed.page if typed else "",
+        verdict=verdict,
+    )
+
+
+def _said(claim: Claim, where: Standing, verdict: Verdict, problem: Exception | None) -> Said:
+    """The word of a row; none for an untyped claim, which has an outcome only."""
+    if problem is not None:
+        return Said(Word.ERROR)
+    if claim.typed is None:
+        return Said(None)
+    return word_of(claim.typed, verdict, where.assumptions, where.protocols)
 
 
 def _unchecked(problem: Exception) -> Verdict:

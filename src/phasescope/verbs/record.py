@@ -11,6 +11,7 @@ import xarray as xr
 from ..claims.requests import Recorded, Runs, Sweeps
 from ..records.evidence_file import write
 from ..study import Study, find
+from .registration import commit_of, digests_of_checks
 from .run import run
 from .sweep import sweep
 
@@ -45,6 +46,7 @@ def record(
     seconds = time.perf_counter() - began
     if prepare is not None:
         ds = prepare(ds)
+    more |= {"checks": digests_of_checks(chosen, evidence.request)} | commit_of(evidence.file)
     write(evidence, ds, type(chosen.spec), seconds=round(seconds, 1), **more)
     return ds
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import xarray as xr
 
+from ..analysis.lanes import mark_swept
 from ..discovery import installed
 from ..errors import PlanError
 from ..plan.plan import Arm
@@ -120,6 +121,7 @@ def run_layout(layout: Layout, context: Context, executor: futures.Executor | No
             results.append(result)
             tick(1)
     ds = fold(layout, [result.dataset for result in results])
+    ds = mark_swept(ds, [axis for axis in (*layout.outer, *layout.inner) if axis != "seed"])
     ds = ds.assign_attrs(ids=[result.dataset.attrs.get("id", "") for result in results])
     warn_of_underived(layout.name, ds)
     return Swept(ds, [result.run_id for result in results])

@@ -1,0 +1,54 @@
+"""Protocol: which preset is an experiment of the paper, and what of it the paper does not state."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+
+from ..errors import PlanError
+
+
+@dataclasses.dataclass(frozen=True)
+class Protocol:
+    """An experiment of the paper; see `protocol`."""
+
+    figure: str
+    arms: tuple[str, ...]
+    stated: tuple[str, ...] = ()
+    guessed: tuple[str, ...] = ()
+    scanned: tuple[str, ...] = ()
+
+    @property
+    def open_guesses(self) -> tuple[str, ...]:
+        """What was guessed and not scanned."""
+        return tuple(item for item in self.guessed if item not in self.scanned)
+
+
+def protocol(
+    figure: str,
+    *,
+    arms: Iterable[str],
+    stated: Iterable[str] = (),
+    guessed: Iterable[str] = (),
+    scanned: Iterable[str] = (),
+) -> Protocol:
+    """Say that a preset is an experiment of the paper.
+
+        >>> ps.protocol("Figure 2", arms=["descent"], stated=["eta"], guessed=["steps"]).open_guesses
+        ('steps',)
+
+    **Arguments:** `figure`: of the paper. `arms`: those that carry it out. `stated`: what the paper
+    says of it. `guessed`: what it does not say. `scanned`: what of that was looked at over a range.
+
+    **Returns:** a `Protocol`, to be given to `ps.Study(protocols=...)` under the name of the preset.
+
+    **Raises:** `PlanError` if something is scanned that was not guessed, or both stated and guessed.
+    """
+    made = Protocol(figure, tuple(arms), tuple(stated), tuple(guessed), tuple(scanned))
+    twice = sorted({*made.stated} & {*made.guessed})
+    if twice:
+        raise PlanError(f"{figure}: both stated and guessed: {', '.join(twice)}.")
+    extra = sorted({*made.scanned} - {*made.guessed})
+    if extra:
+        raise PlanError(f"{figure}: scanned but not guessed: {', '.join(extra)}.")
+    return made

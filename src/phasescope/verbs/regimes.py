@@ -1,0 +1,185 @@
+"""Which regime some evidence belongs to, and how the assumptions of a claim stand on it.
+
+Both are derived from what was asked for: nobody chooses a label by its outcome.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from ..claims.assumptions import (
+    Assumptions,
+    Met,
+    Numbers,
+    Scope,
+    lane_met,
+    numbers_of,
+    records_met,
+)
+from ..claims.claim import Claim, Regime, RegimeName
+from ..claims.protocol import Protocol
+from ..claims.requests import Recorded, Request, Runs, Sized, Sweeps, Tables
+from ..errors import PhasescopeError, PlanError
+from ..study import Study
+
+
+@dataclasses.dataclass(frozen=True)
+class Standing:
+    """Where some evidence stands: its regime, the assumptions, and the paper's experiments in it."""
+
+    regime: RegimeName
+    assumptions: tuple[Met, ...] = ()
+    protocols: tuple[Protocol, ...] = ()
+
+
+def standing(study: Study, claim: Claim, regime: Regime) -> Standing:
+    """Where the evidence of a row stands, from its requests alone."""
+    found = _assumptions_met(study, claim, regime)
+    if claim.typed is None:
+        assert regime.name is not None
+        return Standing(regime.name, found)
+    asked = [plain(request) for request in regime.evidence]
+    protocols = [_protocol(study, request) for request in asked]
+    runs = [p for p, request in zip(protocols, asked, strict=True) if not _is_table(request)]
+    known = tuple(dict.fromkeys(p for p in protocols if p is not None))
+    if runs and all(p is not None for p in runs):
+        return Standing(RegimeName.PUBLISHED, found, known)
+    met = all(one.met for one in found)
+    return Standing(RegimeName.THEORY if met else RegimeName.BEYOND, found, known)
+
+
+def plain(request: Request) -> Runs | Sweeps | Tables:
+    """What is asked for, without where it is kept and at which size."""
+    if isinstance(request, Sized):
+        return request.small
+    if isinstance(request, Recorded):
+        return request.request
+    return request
+
+
+def _is_table(request: Request) -> bool:
+    return isinstance(request, Tables)
+
+
+def _protocol(study: Study, request: Runs | Sweeps | Tables) -> Protocol | None:
+    """The experiment of the paper that the request is, if it is one: a preset with nothing changed."""
+    if isinstance(request, Tables) or request.preset is None or request.changes:
+        return None
+    if isinstance(request, Sweeps) and request.axes:
+        return None
+    found = study.protocols.get(request.preset)
+    if found is None or request.arm.__name__ not in found.arms:
+        return None
+    return found
+
+
+def _assumptions_met(study: Study, claim: Claim, regime: Regime) -> tuple[Met, ...]:
+    found = []
+    if regime.breaks:
+        found.append(Met(regime.breaks, Scope.LANE, met=False))
+    if claim.assumes is None:
+        return tuple(found)
+    asked = [plain(request) for request in regime.evidence]
+    runs = [request for request in asked if not isinstance(request, Tables)]
+    arms = [request.arm.__name__ for request in runs]
+    numbers = [_numbers(study, request) for request in runs]
+    return (*found, *_met(claim.assumes, str(regime.on), arms, numbers, _name(claim)))
+
+
+def _name(claim: Claim) -> str:
+    return f'claim "{claim.id}"'
+
+
+def _met(
+    assumes: Assumptions, on: str, arms: Iterable[str], numbers: Sequence[Any], name: str
+) -> Iterator[Met]:
+    strange = [arm for arm in arms if not assumes.allows_arm(on, arm)]
+    if assumes.model and arms:
+        yield Met("model", Scope.MODEL, met=not strange)
+    for key, rule in assumes.lane.items():
+        try:
+            yield lane_met(key, rule, numbers, key in assumes.free)
+        except PhasescopeError:
+            raise
+        except Exception as problem:
+            raise PlanError(
+                f'{name}: the assumption "{key}" cannot be evaluated: {problem}.'
+            ) from problem
+    for key in assumes.record:
+        yield Met(key, Scope.RECORD, met=True, free=key in assumes.free)
+
+
+def _numbers(study: Study, request: Runs | Sweeps) -> Numbers:
+    spec = study.specify(request.preset, **dict(request.changes))
+    axes = {}
+    if isinstance(request, Sweeps):
+        for name, values in request.axes:
+            if name != "seed":
+                axes[name] = xr.DataArray(np.asarray(values), dims=name)
+    return Numbers(spec, axes)
+
+
+def standing_of_datasets(study: Study, claim: Claim, evidence: Sequence[xr.Dataset]) -> Standing:
+    """Where datasets of a user stand: never the paper's own experiment."""
+    if claim.assumes is None:
+        return Standing(RegimeName.THEORY)
+    arms = [str(ds.attrs["arm"]) for ds in evidence if "arm" in ds.attrs]
+    numbers = [numbers_of(ds, type(study.spec)) for ds in evidence if "spec" in ds.attrs]
+    ons = {str(regime.on) for regime in claim.regimes}
+    fitting = [on for on in sorted(ons) if all(claim.assumes.allows_arm(on, a) for a in arms)]
+    on = fitting[0] if fitting else sorted(ons)[0]
+    found = tuple(_met(claim.assumes, on, arms, numbers, _name(claim)))
+    met = all(one.met for one in found)
+    return Standing(RegimeName.THEORY if met else RegimeName.BEYOND, found)
+
+
+@dataclasses.dataclass(frozen=True)
+class Covered:
+    """The records that a statement is about, and how many there were."""
+
+    evidence: tuple[xr.Dataset, ...]
+    compared: int
+    asked: int
+
+
+def covered(study: Study, claim: Claim, evidence: Sequence[xr.Dataset]) -> Covered:
+    """The evidence without the records that the statement does not speak of.
+
+    Only assumptions on records whose constant is fixed leave some out.
+    """
+    rules = {}
+    if claim.assumes is not None:
+        free = claim.assumes.free
+        rules = {name: rule for name, rule in claim.assumes.record.items() if name not in free}
+    kept = []
+    compared = 0
+    asked = 0
+    for ds in evidence:
+        records = _records(ds)
+        asked += records
+        if rules and "time" in ds.dims and "spec" in ds.attrs:
+            ds = _restricted(ds, numbers_of(ds, type(study.spec)), rules)
+        kept.append(ds)
+        compared += _records(ds)
+    return Covered(tuple(kept), compared, asked)
+
+
+def _records(ds: xr.Dataset) -> int:
+    """Records of all lanes; a table is one."""
+    lanes = int(np.prod(ds["diverged_at"].shape)) if "diverged_at" in ds.coords else 1
+    return lanes * ds.sizes.get("time", 1)
+
+
+def _restricted(ds: xr.Dataset, numbers: Any, rules: dict[str, Any]) -> xr.Dataset:
+    mask = xr.DataArray(np.ones(ds.sizes["time"], bool), dims="time")
+    for rule in rules.values():
+        mask = mask & records_met(rule, numbers, ds["time"]).reset_coords(drop=True)
+    if mask.dims == ("time",):
+        return ds.isel(time=np.flatnonzero(mask.values))
+    inside = {name: ds[name].where(mask) for name in ds.data_vars if "time" in ds[name].dims}
+    return ds.assign(inside)

@@ -1,0 +1,72 @@
+"""Registration: whether a check was there, as it is now, before its recorded evidence was made."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from ..claims.claim import Claim
+from ..claims.requests import Recorded, Request, Runs, Sweeps
+from ..identity import Unidentified, fingerprint
+from ..records.evidence_file import manifest_of, read
+from ..study import Study
+
+
+def check_digest(claim: Claim) -> str | None:
+    """The digest of a check as it was loaded; None if it has none."""
+    try:
+        return fingerprint(claim.check).model
+    except Unidentified:
+        return None
+
+
+def digests_of_checks(study: Study, request: Runs | Sweeps) -> dict[str, str]:
+    """The digests of the checks that ask for this evidence, by the id of their claim."""
+    found = {}
+    for claim in study.claims:
+        asked = [plain for regime in claim.regimes for plain in regime.evidence]
+        if any(isinstance(one, Recorded) and one.request == request for one in asked):
+            digest = check_digest(claim)
+            if digest is not None:
+                found[claim.id] = digest
+    return found
+
+
+def commit_of(file: Path) -> dict[str, Any]:
+    """The commit under which evidence is recorded, and whether files were changed since; none without git."""
+    folder = next((parent for parent in file.absolute().parents if parent.is_dir()), Path.cwd())
+    commit = _git(folder, "rev-parse", "HEAD")
+    if commit is None:
+        return {"commit": None, "dirty": None}
+    changed = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    return {"commit": commit.strip(), "dirty": None if changed is None else bool(changed.strip())}
+
+
+def _git(folder: Path, *words: str) -> str | None:
+    command = ["git", "-C", str(folder), *words]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def is_registered(claim: Claim, evidence: Iterable[Request]) -> bool:
+    """Whether all evidence is recorded, and was recorded with this check in place and committed."""
+    asked = list(evidence)
+    if not asked or not all(isinstance(one, Recorded) for one in asked):
+        return False
+    digest = check_digest(claim)
+    return digest is not None and all(
+        _was_there(claim.id, digest, one) for one in asked if isinstance(one, Recorded)
+    )
+
+
+def _was_there(id: str, digest: str, evidence: Recorded) -> bool:
+    if not evidence.file.exists():
+        return False
+    manifest = manifest_of(read(evidence.file))
+    clean = manifest.get("dirty") is False
+    return clean and manifest.get("checks", {}).get(id) == digest
