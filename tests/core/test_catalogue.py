@@ -60,7 +60,8 @@ def test_a_preset_is_described_by_what_it_changes(toys_catalogue):
 def test_a_claim_is_described_by_statement_regimes_and_expectations(toys_catalogue):
     assert toys_catalogue["claims"] == [
         {
-            "id": "loss_falls", "name": "loss_falls", "aliases": [], "cites": "Lemma 1", "statement": "The loss falls at every step.",
+            "id": "loss_falls", "name": "loss_falls", "aliases": [], "cites": "Lemma 1",
+            "statement": "The loss falls at every step.",
             "regimes": ["published"], "expected": {"published": "holds"},
         }
     ]  # fmt: skip
