@@ -77,6 +77,7 @@ class flow(Dynamics):
             saveat=diffrax.SaveAt(t1=True),
             max_steps=self.max_steps,
             throw=False,
+            adjoint=diffrax.ForwardMode(),  # a run is not differentiated backwards: less to trace
         )
         solved = solution.result == diffrax.RESULTS.successful
         moving = jax.tree.map(lambda y: jnp.where(solved, y[-1], jnp.nan), solution.ys)
