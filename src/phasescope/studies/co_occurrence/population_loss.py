@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -67,16 +67,24 @@ def _outputs(G, S, tokens, width):
     return outputs(G, S, batch, width)
 
 
-def _by_type(dim: int, length: int) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Type, samples and shares of the population, for each type."""
+@functools.lru_cache(maxsize=1)
+def _by_type(dim: int, length: int) -> list[tuple[int, np.ndarray, np.ndarray]]:
+    """Type, samples and shares of the population, for each type; kept, as a claim asks for it again and again."""
+    found = []
     for kind, special in enumerate(SPECIAL_WORDS):
         r = length - len(special)
-        chosen = np.array(
-            list(itertools.combinations_with_replacement(range(3, dim), r)), int
-        ).reshape(-1, r)
+        chosen = _multisets(range(3, dim), r)
         orders = math.factorial(r) / _repetitions(chosen)
         tokens = np.concatenate([np.tile(special, (len(chosen), 1)), chosen], axis=1)
-        yield kind, tokens, SHARES[kind] * orders * (dim - 3.0) ** -r
+        found.append((kind, tokens, SHARES[kind] * orders * (dim - 3.0) ** -r))
+    return found
+
+
+def _multisets(words: range, size: int) -> np.ndarray:
+    """All multisets of `size` words, one a row."""
+    rows = math.comb(len(words) + size - 1, size)
+    each = itertools.chain.from_iterable(itertools.combinations_with_replacement(words, size))
+    return np.fromiter(each, int, rows * size).reshape(rows, size)
 
 
 def _repetitions(chosen: np.ndarray) -> np.ndarray:
