@@ -55,8 +55,14 @@ def _name(row: ClaimInRegime) -> str:
     return f"{row.claim.id}{on}-{row.regime.name}"
 
 
-def _named(rows: Sequence[ClaimInRegime]) -> list[Any]:
-    return [pytest.param(row.claim, row.regime, id=_name(row)) for row in rows]
+def _named(
+    rows: Sequence[ClaimInRegime], marked: Mapping[str, pytest.MarkDecorator] | None = None
+) -> list[Any]:
+    found = []
+    for row in rows:
+        marks = [mark for name, mark in (marked or {}).items() if name == _name(row)]
+        found.append(pytest.param(row.claim, row.regime, id=_name(row), marks=marks))
+    return found
 
 
 class ClaimContract:
@@ -74,6 +80,11 @@ class ClaimContract:
         """How the evidence is run, and where it is kept."""
         return default_context(progress=False)
 
+    @classmethod
+    def begin_evidence(cls) -> Evidence:
+        """What finds the evidence of the study, with none found yet."""
+        return Evidence(cls.study, cls.context())
+
     @staticmethod
     def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
         """The evidence asked for, or something cheaper of the same kind."""
@@ -83,7 +94,7 @@ class ClaimContract:
     @classmethod
     def gathered(cls) -> Callable[[Regime], list[xr.Dataset]]:
         """The evidence of a regime, made once."""
-        evidence = Evidence(cls.study, cls.context())
+        evidence = cls.begin_evidence()
         known: dict[Request, xr.Dataset] = {}
 
         def get(regime: Regime) -> list[xr.Dataset]:
@@ -219,14 +230,24 @@ class VerdictContract:
         """How the evidence is run, and where it is kept."""
         return default_context(progress=False)
 
+    @classmethod
+    def begin_evidence(cls) -> Evidence:
+        """What finds the evidence of the study, with none found yet."""
+        return Evidence(cls.study, cls.context())
+
     @pytest.fixture(scope="class")
     @classmethod
     def evidence(cls) -> Evidence:
         """What the claims are judged on, gathered once."""
-        return Evidence(cls.study, cls.context())
+        return cls.begin_evidence()
+
+    # Rows that are marked, by their names: what takes longest may be left to a longer round of tests.
+    marked: ClassVar[Mapping[str, pytest.MarkDecorator]] = {}
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        metafunc.parametrize(("claim", "regime"), _named(chosen_claims(self.study)))
+        if "regime" in metafunc.fixturenames:
+            rows = _named(chosen_claims(self.study), self.marked)
+            metafunc.parametrize(("claim", "regime"), rows)
 
     def test_verdict_is_the_expected_one(self, claim, regime, evidence):
         row = judge(claim, regime, evidence)

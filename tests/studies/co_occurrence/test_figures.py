@@ -5,9 +5,8 @@ import pytest
 
 from phasescope.studies.co_occurrence import study
 from phasescope.studies.co_occurrence.closed_forms import late_time
-from phasescope.verbs.evidence import Evidence
 
-from ..contract import FigureContract, kept
+from ..contract import FigureContract, KeptEvidence
 from .stand_ins import stand_in
 
 FIGURES = {figure.id: figure for figure in study.figures}
@@ -16,7 +15,7 @@ FIGURES = {figure.id: figure for figure in study.figures}
 @pytest.fixture(scope="module")
 def drawn():
     """A figure, drawn once for all tests."""
-    evidence, known, canvases = Evidence(study, kept()), {}, {}
+    evidence, known, canvases = KeptEvidence(study), {}, {}
 
     def draw(id):
         if id not in canvases:

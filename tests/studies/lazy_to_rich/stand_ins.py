@@ -18,6 +18,8 @@ from phasescope.studies.lazy_to_rich.spec import Spec
 from phasescope.testing import labelled_like
 from phasescope.verbs.evidence import Evidence
 
+from ..contract import remembered
+
 FLOWS = ("exact_flow", "mean_field_flow", "paper_flow")
 
 
@@ -100,6 +102,12 @@ def _kernels(arm: str, c_star: float, N: int, tokens: str) -> tuple[Callable, ..
 
 
 def _flow(arm: str, spec: Spec, times: np.ndarray) -> xr.Dataset:
+    """Stage II by scipy, solved once for the claims and the figures."""
+    name = ("stage two", arm, spec.to_json(), times.tolist())
+    return remembered(name, lambda: _solved(arm, spec, times))
+
+
+def _solved(arm: str, spec: Spec, times: np.ndarray) -> xr.Dataset:
     """Stage II by scipy, from the equations on paper, with everything that the arms record."""
     N, g_star, h_star, c_star = spec.keys, spec.g_star, spec.h_star, spec.c_star
     kappa = (2.0 if arm == "paper_flow" else 1.0) if spec.kappa is None else spec.kappa

@@ -7,9 +7,8 @@ from phasescope.claims.requests import Sized, Sweeps
 from phasescope.studies.lazy_to_rich import study
 from phasescope.studies.lazy_to_rich.claims import claims, evidence
 from phasescope.studies.lazy_to_rich.phases import phase_times
-from phasescope.verbs.evidence import Evidence
 
-from ..contract import FigureContract, kept
+from ..contract import FigureContract, KeptEvidence
 from .stand_ins import grid, stand_in
 
 FIGURES = {figure.id: figure for figure in study.figures}
@@ -18,7 +17,7 @@ FIGURES = {figure.id: figure for figure in study.figures}
 @pytest.fixture(scope="module")
 def get():
     """A request's dataset, or a cheaper one; each is made once for all tests."""
-    gathered = Evidence(study, kept())
+    gathered = KeptEvidence(study)
     known = {}
 
     def found(request):

@@ -16,9 +16,8 @@ from phasescope.studies.regular_language.figures.panels import BLUE, ORANGE
 from phasescope.studies.regular_language.phases import onset, spec_of
 from phasescope.studies.regular_language.spec import Spec
 from phasescope.studies.regular_language.training import symmetric
-from phasescope.verbs.evidence import Evidence
 
-from ..contract import FigureContract, kept
+from ..contract import FigureContract, KeptEvidence
 
 FIGURES = {figure.id: figure for figure in study.figures}
 PAPER = {
@@ -41,7 +40,7 @@ SMALL_SWEEP = ps.sweeps(
 @pytest.fixture(scope="module")
 def get():
     """A request's dataset; each is run once for all tests."""
-    gathered = Evidence(study, kept())
+    gathered = KeptEvidence(study)
     return lambda request: gathered.get(request)[0]
 
 

@@ -8,9 +8,8 @@ from phasescope.studies.scan_and_snap import study
 from phasescope.studies.scan_and_snap.claims import claims, evidence
 from phasescope.studies.scan_and_snap.claims.experiments import RELEASED
 from phasescope.studies.scan_and_snap.figures.panels import BLUE, ORANGE
-from phasescope.verbs.evidence import Evidence
 
-from ..contract import FigureContract, kept
+from ..contract import FigureContract, KeptEvidence
 from .stand_ins import stand_in
 
 FIGURES = {figure.id: figure for figure in study.figures}
@@ -43,7 +42,7 @@ def syn_small(times=range(101)) -> xr.Dataset:
 @pytest.fixture(scope="module")
 def get():
     """A request's dataset or its stand-in; each is made once for all tests."""
-    resolved = Evidence(study, kept())
+    resolved = KeptEvidence(study)
     known = {}
 
     def get(request):

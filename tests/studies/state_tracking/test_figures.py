@@ -9,9 +9,8 @@ import xarray as xr
 from phasescope.claims.requests import Runs, Sized
 from phasescope.studies.state_tracking import study
 from phasescope.studies.state_tracking.figures.attention import attention_map
-from phasescope.verbs.evidence import Evidence
 
-from ..contract import FigureContract, kept
+from ..contract import FigureContract, KeptEvidence
 from .stand_ins import stand_in
 
 FIGURES = {figure.id: figure for figure in study.figures}
@@ -30,7 +29,7 @@ def small(request, evidence):
 @pytest.fixture(scope="class")
 def drawn():
     """From a figure's id to its drawing."""
-    evidence = Evidence(study, kept())
+    evidence = KeptEvidence(study)
     known = {}
 
     def draw(id):
