@@ -66,13 +66,24 @@ class flow(Dynamics):
         guess = jnp.minimum(
             2 * state.carry, span
         )  # record times spread out: let the step grow with them
+        first = jnp.where(state.carry > 0, guess, 1e-3 * span)
+        moving, taken = self._solve(velocity, start, stop, first, self.where(params))
+        return State(put(params, self.where, moving), state.memory, span / taken)
+
+    def _solve(
+        self, velocity: Callable[..., Any], start: Array, stop: Array, first: Array, moving: PyTree
+    ) -> tuple[PyTree, Array]:
+        """What moves, at `stop`, nan if that was not reached; and the number of steps taken, 1 at least.
+
+        `first` is the size of the first step.
+        """
         solution = diffrax.diffeqsolve(
             diffrax.ODETerm(velocity),  # type: ignore[arg-type]
             self.solver,
             start,
             stop,
-            jnp.where(state.carry > 0, guess, 1e-3 * span),
-            self.where(params),
+            first,
+            moving,
             stepsize_controller=diffrax.PIDController(rtol=self.rtol, atol=self.atol),
             saveat=diffrax.SaveAt(t1=True),
             max_steps=self.max_steps,
@@ -80,6 +91,5 @@ class flow(Dynamics):
             adjoint=diffrax.ForwardMode(),  # a run is not differentiated backwards: less to trace
         )
         solved = solution.result == diffrax.RESULTS.successful
-        moving = jax.tree.map(lambda y: jnp.where(solved, y[-1], jnp.nan), solution.ys)
-        taken = jnp.maximum(solution.stats["num_accepted_steps"], 1)
-        return State(put(params, self.where, moving), state.memory, span / taken)
+        end = jax.tree.map(lambda y: jnp.where(solved, y[-1], jnp.nan), solution.ys)
+        return end, jnp.maximum(solution.stats["num_accepted_steps"], 1)
