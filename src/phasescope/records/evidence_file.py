@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import PlanError
-from ..store.recordfile import pack, unpack
+from ..store.recordfile import pack, size_in_memory, unpack
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -26,11 +26,17 @@ LIMIT = 2**28  # bytes of numbers that a recorded file may unpack to
 def write(evidence: Recorded, ds: xr.Dataset, spec: type[Spec], **more: Any) -> None:
     """Keep the dataset; its manifest says which machine, versions and code it came from, and `more`.
 
-    `spec` is the Spec class of the study.
+    `spec` is the Spec class of the study. Raises `PlanError` for more numbers than `read` would read.
     """
     from ..identity import fingerprint
     from ..identity.provenance import provenance
 
+    size = size_in_memory(ds)
+    if size > LIMIT:
+        raise PlanError(
+            f"{evidence.file.name} would hold {size / 2**20:.3g} MiB of numbers; at most "
+            f"{LIMIT / 2**20:.3g} MiB are read again. Record fewer times or fewer lanes."
+        )
     asked = evidence.request
     request = {f.name: getattr(asked, f.name) for f in dataclasses.fields(asked)}
     code = fingerprint(asked.arm, spec)

@@ -68,9 +68,14 @@ def content(ds: xr.Dataset) -> dict[str, dict[str, Any]]:
     return out
 
 
+def size_in_memory(ds: xr.Dataset) -> int:
+    """The bytes that the arrays take for which `unpack` has a limit."""
+    return sum(_held(name, v.dims, v.shape, v.dtype.itemsize) for name, v in ds.variables.items())
+
+
 def check_size(ds: xr.Dataset, limit: int) -> None:
     """Refuse to store what `unpack` would refuse to read."""
-    total = sum(_held(name, v.dims, v.shape, v.dtype.itemsize) for name, v in ds.variables.items())
+    total = size_in_memory(ds)
     if total > limit:
         raise StoreError(
             f"cannot store a run of {total / 2**30:.3g} GiB of records: {limit / 2**30:.3g} GiB are allowed. "
