@@ -203,5 +203,15 @@ def test_times_asked_for_are_the_same_numbers_in_every_arm(arm):
 
 
 def test_a_slope_that_is_given_hides_no_observable():
+    tiny = {"preset": "tiny", "at": [1.0], "store": False, "progress": False}
+    sharp = ps.run("lazy_to_rich", "mean_field_flow", **tiny)
+    given = ps.sweep("lazy_to_rich", "mean_field_flow", p_tilde=[0.5, 0.9404], **tiny)
+    assert set(given.data_vars) == set(sharp.data_vars)
+    assert given.p_tilde.values.tolist() == [0.5, 0.9404]
+    weights = given.prev_token_weight.sel(time=1.0).values
+    np.testing.assert_allclose(weights, [1 - np.exp(-0.5), 1 - np.exp(-0.9404)], rtol=1e-12)
+
+
+def test_a_slope_that_is_trained_is_an_observable():
     found = ps.run("lazy_to_rich", "stage_one", preset="tiny", store=False, progress=False)
     assert "first_slope" in found
