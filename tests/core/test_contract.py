@@ -337,6 +337,12 @@ def test_without_evidence_claims_are_read_but_not_carried_out():
     check_study(dataclasses.replace(good, claims=(claimed(broken),)), evidence=False)
 
 
+def test_without_arms_nothing_is_run_and_the_rest_is_read():
+    check_study(dataclasses.replace(good, arms=(silent,)), arms=False)
+    with pytest.raises(AssertionError, match='two claims are called "falls"'):
+        check_study(dataclasses.replace(good, claims=(falls, falls)), arms=False)
+
+
 # --- made-up evidence -----------------------------------------------------------------------------------------------
 
 sample = xr.Dataset(
