@@ -17,8 +17,6 @@ from phasescope.verbs.check import chosen_claims
 from phasescope.verbs.context import Context, default_context
 from phasescope.verbs.evidence import Evidence, Plain, Resolved
 
-MOST_LEFT_OUT = 0.1  # of the rows of a study
-
 
 def kept() -> Context:
     """A context whose store all files of tests share, so that none runs again what another has run.
@@ -78,11 +76,9 @@ class VerdictContract(testing.VerdictContract):
     def begin_evidence(cls) -> Evidence:
         return KeptEvidence(cls.study)
 
-    def test_rows_that_are_left_out_are_few_and_are_there(self):
+    def test_rows_that_are_left_to_make_full_are_rows_of_the_study(self):
         rows = {f"{row.claim.id}-{row.regime.name}" for row in chosen_claims(self.study)}
-        unknown = set(self.left_to_full) - rows
-        assert not unknown, f"left to `make full`, but no rows of the study: {unknown}"
-        assert len(self.left_to_full) <= MOST_LEFT_OUT * len(rows)
+        assert set(self.left_to_full) - rows == set()
 
 
 class FigureContract(testing.FigureContract):

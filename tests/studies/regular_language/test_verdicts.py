@@ -7,3 +7,6 @@ from ..contract import VerdictContract
 
 class TestVerdicts(VerdictContract):
     study = study
+    left_to_full = {
+        "scale-N-beyond": "five sizes compiled for one row: 8 s",
+    }

@@ -198,6 +198,7 @@ def test_self_training_on_chains_that_cannot_be_named_is_an_error():
         ps.run(study, self_training, preset="tiny", stages=2, store=False)
 
 
+@pytest.mark.full  # two lengths are two programs: 12 s; the core sweeps whole numbers in every round of tests
 def test_the_length_of_the_training_chains_may_be_swept():
     few = {"samples": 4, "steps": 2, "records": 1}
     ds = ps.sweep("state_tracking", "decoder", preset="tiny", length=[2, 3], store=False, **few)
