@@ -123,7 +123,10 @@ class Spec(eqx.Module):
 
     @classmethod
     def of(cls, run: xr.Dataset) -> Self:
-        """The numbers that a dataset was run with; of a sweep, those that its runs share."""
+        """The numbers that a dataset was run with; of a sweep, those that its runs share.
+
+        What the dataset has beyond the fields of this class is left out: it may be older than the class.
+        """
         return _read(cls, run.attrs["spec"])
 
     def traced(self, continuous: Collection[str] = ()) -> Self:
@@ -147,7 +150,9 @@ class Spec(eqx.Module):
 @functools.lru_cache(maxsize=1024)
 def _read(cls: type[Any], text: str) -> Any:
     """Claims ask a run for its numbers again and again."""
-    return cls.from_json(json.loads(text))
+    known = {f.name for f in dataclasses.fields(cls)}
+    values = json.loads(text)
+    return cls.from_json({name: value for name, value in values.items() if name in known})
 
 
 def number(ds: xr.Dataset, name: str) -> Any:

@@ -19,8 +19,8 @@ from .claims.protocol import Protocol
 from .discovery import installed, owner
 from .errors import SpecError, StudyNotFound, nearest, unknown
 from .figures.figure import Figure
-from .plan.plan import Arm
-from .spec import Spec
+from .plan.plan import Arm, DeclaredArm
+from .spec import Spec, field_types
 
 # Words of `run` and `sweep` that say how, not what.
 RESERVED = {
@@ -36,6 +36,8 @@ RESERVED = {
     "progress",
 }
 T = TypeVar("T")
+# One Spec, or one of each kind of arm.
+Preset = Spec | tuple[Spec, ...]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,13 +50,16 @@ class Study:
         >>> [arm.__name__ for arm in study.arms]
         ['descent', 'flow', 'logistic']
 
-    **Arguments:** `name`: one word. `spec`: the default numbers. `arms`: functions `Spec -> Plan`.
-    `claims`, `figures`: in the order of the paper. `paper`, `bibtex`: what to cite. `presets`: named
-    Specs, one for each figure of the paper. `protocols`: which presets are experiments of the paper,
-    from `ps.protocol`. `unchecked`: statements of the paper that have no claim, each with the reason.
+    **Arguments:** `name`: one word. `spec`: the default numbers of every arm that declares no Spec of
+    its own. `arms`: functions `Spec -> Plan`. `claims`, `figures`: in the order of the paper. `paper`,
+    `bibtex`: what to cite. `presets`: named Specs, one for each figure of the paper; where arms have
+    Specs of their own, a preset may be a tuple with one of each. `protocols`: which presets are
+    experiments of the paper, from `ps.protocol`. `unchecked`: statements of the paper that have no
+    claim, each with the reason.
 
-    **Raises:** `SpecError` if a field has a name that the verbs use themselves, or a protocol is of no
-    preset.
+    **Raises:** `SpecError` if a field has a name that the verbs use themselves, if two Specs of the study
+    define a field of one name differently, if a preset is of a Spec that no arm takes or gives a field
+    two values, or if a protocol is of no preset.
     """
 
     name: str
@@ -64,19 +69,42 @@ class Study:
     figures: tuple[Figure, ...] = ()
     paper: str = ""
     bibtex: str = ""
-    presets: Mapping[str, Spec] = dataclasses.field(default_factory=dict)
+    presets: Mapping[str, Preset] = dataclasses.field(default_factory=dict)
     protocols: Mapping[str, Protocol] = dataclasses.field(default_factory=dict)
     unchecked: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        taken = sorted(RESERVED & {f.name for f in dataclasses.fields(self.spec)})
+        taken = sorted(RESERVED & self.fields.keys())
         if taken:
             raise SpecError(
                 f"{self.name}: a field cannot be called {', '.join(taken)}: the verbs use that word themselves."
             )
+        _check_definitions(self)
+        _check_presets(self)
         stray = sorted(set(self.protocols) - set(self.presets))
         if stray:
             raise SpecError(f"{self.name}: protocols of no preset: {', '.join(stray)}.")
+
+    @property
+    def defaults(self) -> tuple[Spec, ...]:
+        """The default numbers of the study, then those of the arms that have a Spec of their own."""
+        return tuple(
+            {type(spec): spec for spec in (self.spec, *map(self.default_for, self.arms))}.values()
+        )
+
+    @property
+    def fields(self) -> dict[str, tuple[str, ...]]:
+        """Every field of the study, with the names of the arms that read it."""
+        names = dict.fromkeys(f.name for spec in self.defaults for f in dataclasses.fields(spec))
+        return {
+            name: tuple(arm.__name__ for arm in self.arms if self._reads(arm, name))
+            for name in names
+        }
+
+    def _reads(self, arm: Arm, field: str) -> bool:
+        declared = arm.reads if isinstance(arm, DeclaredArm) else None
+        known = (f.name for f in dataclasses.fields(self.default_for(arm)))
+        return field in known and (declared is None or field in declared)
 
     def arm(self, name: str | Arm) -> Arm:
         """The arm of this name (an arm itself passes through)."""
@@ -86,15 +114,47 @@ class Study:
             else _pick("arm", name, {a.__name__: a for a in self.arms}, self.name)
         )
 
-    def specify(self, preset: str | None = None, **changes: Any) -> Spec:
-        """The default numbers, or a preset, with changes."""
-        start = (
-            self.spec if preset is None else _pick("preset", preset, dict(self.presets), self.name)
-        )
+    def default_for(self, arm: str | Arm | None) -> Spec:
+        """The default numbers of an arm: of its own Spec if it declares one, else of the study."""
+        chosen = None if arm is None else self.arm(arm)
+        own = chosen.spec if isinstance(chosen, DeclaredArm) else None
+        if own is None or own is type(self.spec):
+            return self.spec
+        return own()
+
+    def presets_for(self, arm: str | Arm | None) -> dict[str, Spec]:
+        """The presets that hold numbers for an arm, by name."""
+        wanted = type(self.default_for(arm))
+        found = {}
+        for name, preset in self.presets.items():
+            for spec in specs_of(preset):
+                if type(spec) is wanted:
+                    found[name] = spec
+        return found
+
+    def specify(
+        self, preset: str | None = None, arm: str | Arm | None = None, **changes: Any
+    ) -> Spec:
+        """The default numbers of an arm, or its part of a preset, with changes.
+
+        Without an arm, those of the arms that declare no Spec of their own.
+        """
+        start = self.default_for(arm) if preset is None else self._preset(preset, arm)
         try:
             return start.replace(**changes)
         except SpecError as error:
             raise SpecError(f"{self.name}: {error}") from None
+
+    def _preset(self, name: str, arm: str | Arm | None) -> Spec:
+        _pick("preset", name, self.presets, self.name)
+        held = self.presets_for(arm)
+        if name not in held:
+            who = "the study as a whole" if arm is None else f"the arm {self.arm(arm).__name__}"
+            raise SpecError(
+                f'{self.name}: the preset "{name}" has no numbers for {who}. '
+                f"Presets that do: {', '.join(held) or 'none'}."
+            )
+        return held[name]
 
     def claim(self, id: str) -> Claim:
         """The claim of this id or name."""
@@ -113,6 +173,49 @@ class Study:
             {f.name: f for f in self.figures} | {f.id: f for f in self.figures},
             self.name,
         )
+
+
+def specs_of(preset: Preset) -> tuple[Spec, ...]:
+    """The Specs of a preset, one for each kind of arm that it speaks of."""
+    return preset if isinstance(preset, tuple) else (preset,)
+
+
+def _check_definitions(study: Study) -> None:
+    """A field of one name is one field: of one type, one default, one range and one meaning."""
+    known: dict[str, tuple[str, Any]] = {}
+    for spec in study.defaults:
+        cls = type(spec)
+        for f in dataclasses.fields(spec):
+            definition = (field_types(cls)[f.name], getattr(spec, f.name), dict(f.metadata))
+            where, first = known.setdefault(f.name, (cls.__name__, definition))
+            if first != definition:
+                raise SpecError(
+                    f'{study.name}: "{f.name}" is one field in {where} and another in {cls.__name__}: '
+                    "define it once, in a class that both extend, or give it two names."
+                )
+
+
+def _check_presets(study: Study) -> None:
+    """A preset has one Spec at most for each kind of arm, none for others, and one value for each field."""
+    known = [type(spec) for spec in study.defaults]
+    for name, preset in study.presets.items():
+        classes = [type(spec) for spec in specs_of(preset)]
+        for cls in classes:
+            if cls not in known:
+                raise SpecError(
+                    f'{study.name}: the preset "{name}" is of {cls.__name__}, which no arm takes: '
+                    f"arms take {', '.join(c.__name__ for c in known)}."
+                )
+        if len(set(classes)) < len(classes):
+            raise SpecError(f'{study.name}: the preset "{name}" has two Specs of one class.')
+        values: dict[str, Any] = {}
+        for spec in specs_of(preset):
+            for field, value in spec.to_json().items():
+                if values.setdefault(field, value) != value:
+                    raise SpecError(
+                        f'{study.name}: the preset "{name}" has {field}={values[field]} for some arms and '
+                        f"{field}={value} for others: make two presets of it."
+                    )
 
 
 def _pick(kind: str, name: str, known: Mapping[str, T], study: str) -> T:

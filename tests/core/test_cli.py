@@ -217,7 +217,8 @@ def test_run_writes_into_the_store_that_is_named(phasescope, mine, tmp_path):
         (["run", "linear_modes", "flow", "epsilom=1"], 'there is no field "epsilom".'),
         (["run", "linear_modes", "flow", "epsilon"], '"epsilon" is not of the form field=value'),
         (["run", "linear_modes", "flow", "modes=2.5"], "modes must be an integer, got modes=2.5."),
-        (["run", "linear_modes", "flow", "steps=0"], "steps must be at least 1, got steps=0."),
+        (["run", "linear_modes", "descent", "steps=0"], "steps must be at least 1, got steps=0."),
+        (["run", "linear_modes", "flow", "steps=0"], 'linear_modes.flow does not read "steps"'),
         (
             ["run", "linear_modes", "flow", "--preset", "large"],
             'linear_modes has no preset "large".',

@@ -267,7 +267,7 @@ def test_an_edit_of_what_an_arm_that_was_typed_in_uses_is_another_arm(edit):
 )
 def test_the_arms_of_a_built_in_study_differ_and_know_nothing_of_claims_and_figures(name):
     study = find(name)
-    found = {arm.__name__: fingerprint(arm, type(study.spec)) for arm in study.arms}
+    found = {arm.__name__: fingerprint(arm, type(study.default_for(arm))) for arm in study.arms}
     assert len({code.digest for code in found.values()}) == len(found)
     parts = [part for code in found.values() for part in code.parts]
     assert not [part for part in parts if ".claims" in part or ".figures" in part]
@@ -282,7 +282,7 @@ def test_another_process_finds_the_same_code():
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     ).stdout.split()
     study = find("regular_language")
-    assert said == [digest(arm, type(study.spec)) for arm in study.arms]
+    assert said == [digest(arm, type(study.default_for(arm))) for arm in study.arms]
 
 
 # As it was loaded

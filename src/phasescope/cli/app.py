@@ -18,6 +18,7 @@ from . import flags
 from .names import check_ids, check_names
 
 if TYPE_CHECKING:
+    from ..spec import Spec
     from ..study import Study
 
 app = typer.Typer(
@@ -66,7 +67,7 @@ def run(
     from .output import emit, show_run
 
     chosen = find(study)
-    numbers: dict[str, Any] = parse(chosen.specify(preset), fields or [])
+    numbers: dict[str, Any] = parse(_numbers(chosen, arm, preset, fields), fields or [])
     times = axis(at, "--at") if at else None
     ds = run_arm(chosen, arm, preset=preset, seed=seed, at=times, store=store, **numbers)
     final = ds.isel(time=-1)
@@ -103,7 +104,7 @@ def sweep(
     from .output import emit, show_sweep, show_sweep_cost
 
     chosen = find(study)
-    values = axes(chosen.specify(preset), fields or [])
+    values = axes(_numbers(chosen, arm, preset, fields), fields or [])
     times = axis(at, "--at") if at else None
     asked: dict[str, Any] = {
         "preset": preset,
@@ -277,6 +278,16 @@ def main() -> None:
 
 def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     print(f"warning: {message}", file=sys.stderr)
+
+
+def _numbers(study: Study, arm: str, preset: str | None, fields: list[str] | None) -> Spec:
+    """The numbers that words such as `eta=0.1` change; a field that the arm does not read is an error."""
+    from ..verbs.validate import check_read
+
+    chosen = study.arm(arm)
+    named = [word.partition("=") for word in fields or []]
+    check_read(study, chosen, [name for name, equals, _ in named if equals])
+    return study.specify(preset, chosen)
 
 
 def _studies(names: list[str] | None) -> list[Study]:

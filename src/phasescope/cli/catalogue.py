@@ -83,16 +83,13 @@ def describe(study: Study) -> dict[str, Any]:
     """What a study offers: paper, fields, arms, presets, claims, figures."""
     import inspect
 
-    from ..spec import field_types
+    from ..study import specs_of
 
-    default = study.spec.to_json()
-    kinds = field_types(type(study.spec))
-    fields = {
-        f.name: _field(f, kinds[f.name], default[f.name]) for f in dataclasses.fields(study.spec)
-    }
+    fields = _fields(study)
     presets = {}
-    for name, spec in study.presets.items():
-        presets[name] = {k: v for k, v in spec.to_json().items() if v != default[k]}
+    for name, preset in study.presets.items():
+        values = {k: v for spec in specs_of(preset) for k, v in spec.to_json().items()}
+        presets[name] = {k: v for k, v in values.items() if v != fields[k]["default"]}
     return {
         "paper": study.paper,
         "bibtex": study.bibtex,
@@ -104,6 +101,23 @@ def describe(study: Study) -> dict[str, Any]:
             f.id: {"name": f.name, "cites": f.cites, "caption": f.caption} for f in study.figures
         },
     }
+
+
+def _fields(study: Study) -> dict[str, Any]:
+    """The fields of all Specs of the study; one that not every arm reads is listed with those that do."""
+    from ..spec import field_types
+
+    entries: dict[str, Any] = {}
+    read_by = study.fields
+    for spec in study.defaults:
+        kinds = field_types(type(spec))
+        default = spec.to_json()
+        for f in dataclasses.fields(spec):
+            entry = _field(f, kinds[f.name], default[f.name])
+            if len(read_by[f.name]) < len(study.arms):
+                entry["arms"] = list(read_by[f.name])
+            entries[f.name] = entry
+    return entries
 
 
 def _field(field: dataclasses.Field[Any], kinds: Sequence[type], default: Any) -> dict[str, Any]:

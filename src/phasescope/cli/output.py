@@ -68,7 +68,14 @@ def _show_study(name: str, entry: dict[str, Any]) -> None:
 
 
 def _field_words(field: dict[str, Any]) -> str:
-    return " ".join(filter(None, (field.get("doc"), _range(field))))
+    return " ".join(filter(None, (field.get("doc"), _range(field), _readers(field))))
+
+
+def _readers(field: dict[str, Any]) -> str:
+    """The arms that read a field, where not all do."""
+    if "arms" not in field:
+        return ""
+    return f"({', '.join(field['arms']) or 'no arm'})"
 
 
 def _preset_words(changes: dict[str, Any]) -> str:

@@ -54,10 +54,18 @@ def names_outside(node: Definition) -> set[str]:
     """Names in decorators and default arguments, which are evaluated where the function is defined."""
     outer: list[ast.AST] = []
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        outer += node.decorator_list
+        outer += [part for decorator in node.decorator_list for part in _code_of(decorator)]
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
         outer += [*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)]
     return {part.id for x in outer for part in ast.walk(x) if isinstance(part, ast.Name)}
+
+
+def _code_of(decorator: ast.expr) -> list[ast.expr]:
+    """The parts of a decorator, without the Spec class of an arm: its numbers are what was asked."""
+    if not isinstance(decorator, ast.Call) or _dotted(decorator.func)[-1:] != ("arm",):
+        return [decorator]
+    given = [keyword.value for keyword in decorator.keywords if keyword.arg != "spec"]
+    return [decorator.func, *decorator.args, *given]
 
 
 @functools.lru_cache(maxsize=4096)

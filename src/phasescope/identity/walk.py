@@ -110,7 +110,8 @@ class Walk:
         if dataclasses.is_dataclass(x) and (
             self.counts(type(x).__module__) or not hasattr(x, "__wrapped__")
         ):
-            fields = [(f.name, each(getattr(x, f.name, None))) for f in dataclasses.fields(x)]
+            counted = [f for f in dataclasses.fields(x) if f.metadata.get("identity", True)]
+            fields = [(f.name, each(getattr(x, f.name, None))) for f in counted]
             return joined("record", each(type(x)), *(part for field in fields for part in field))
         return self._other(x, lenient)
 

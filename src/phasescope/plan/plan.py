@@ -128,11 +128,13 @@ class Arm(Protocol):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class DeclaredArm:
-    """An arm that says which fields of the spec it reads. Two that wrap one function are equal."""
+    """An arm that says which fields of which Spec it reads. Two that wrap one function are equal."""
 
     function: Arm
     reads: tuple[str, ...] | None = None
     continuous: tuple[str, ...] = ()
+    # Of a Spec only the methods are code; its numbers are what was asked.
+    spec: type[Spec] | None = dataclasses.field(default=None, metadata={"identity": False})
 
     if TYPE_CHECKING:  # of the function, see below
         __name__: str = dataclasses.field(init=False)
@@ -160,7 +162,10 @@ class DeclaredArm:
 
 
 def arm(
-    *, reads: Iterable[str] | None = None, continuous: Iterable[str] = ()
+    *,
+    reads: Iterable[str] | None = None,
+    continuous: Iterable[str] = (),
+    spec: type[Spec] | None = None,
 ) -> Callable[[Arm], DeclaredArm]:
     """Declare what an arm, a pure function `Spec -> Plan`, reads.
 
@@ -176,6 +181,8 @@ def arm(
       all fields count.
     - `continuous`: integer fields that are mere numbers to the arm (a size that a reduction made a
       parameter of its equations): they may be swept as lanes, and another value compiles nothing.
+    - `spec`: the Spec class of the arm, where it is not that of the study: arms of two models have
+      little in common. What they share is a class that both extend.
 
     **Returns:** a decorator.
 
@@ -188,7 +195,11 @@ def arm(
             raise PlanError(
                 f'an arm calls "{name}" continuous but does not read it: name it in `reads` too.'
             )
-    return lambda function: DeclaredArm(function, fields, numbers)
+
+    def declare(function: Arm) -> DeclaredArm:
+        return DeclaredArm(function, fields, numbers, spec)
+
+    return declare
 
 
 def fields_read(arm: Arm, spec: Spec) -> list[str]:

@@ -26,7 +26,7 @@ LIMIT = 2**28  # bytes of numbers that a recorded file may unpack to
 def write(evidence: Recorded, ds: xr.Dataset, spec: type[Spec], **more: Any) -> None:
     """Keep the dataset; its manifest says which machine, versions and code it came from, and `more`.
 
-    `spec` is the Spec class of the study. Raises `PlanError` for more numbers than `read` would read.
+    `spec` is the Spec class of the arm. Raises `PlanError` for more numbers than `read` would read.
     """
     from ..identity import fingerprint
     from ..identity.provenance import provenance

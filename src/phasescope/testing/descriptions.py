@@ -11,6 +11,7 @@ from ..engine.job import Job, observed
 from ..plan.observables import caption
 from ..plan.plan import Arm
 from ..study import Study
+from .fields import small_spec
 
 WORDS = ("symbol", "long_name", "units")
 Description = dict[str, str]
@@ -18,9 +19,8 @@ Description = dict[str, str]
 
 def declared_descriptions(study: Study, arm: Arm) -> dict[str, Description]:
     """What the classes that an arm measures and inspects say of each observable; nothing is run."""
-    spec = study.presets.get("tiny", study.spec)
     found = {}
-    for cls in observed(Job(arm, spec)):
+    for cls in observed(Job(arm, small_spec(study, arm))):
         if cls is not None:
             found |= {f.name: caption(f.metadata) for f in dataclasses.fields(cls)}
     return found

@@ -35,7 +35,13 @@ from ..records.dataset import labels
 from ..spec import Spec, field_types, float_fields
 from ..study import Study
 
+TINY = "tiny"  # the preset at which arms are tried
 FEW = 8  # values that a bounded integer may have for all of them to be tried
+
+
+def small_spec(study: Study, arm: Arm) -> Spec:
+    """The preset `tiny` of an arm, or its default numbers if there is none."""
+    return study.presets_for(arm).get(TINY, study.default_for(arm))
 
 
 def fields_read_by(arm: Arm, spec: Spec) -> set[str]:
@@ -70,9 +76,10 @@ def offered(study: Study, arm: Arm) -> list[Spec]:
     They are those of the default numbers, of every preset, of what claims and figures ask of the arm, and every value
     of a field of few values.
     """
-    small = study.presets.get("tiny", study.spec)
-    ways = [small, study.spec, *study.presets.values()]
-    ways += [study.specify(r.preset, **fields_given(r)) for r in requests(study) if r.arm == arm]
+    small = small_spec(study, arm)
+    ways = [small, study.default_for(arm), *study.presets_for(arm).values()]
+    asked = [r for r in requests(study) if r.arm == arm]
+    ways += [study.specify(r.preset, arm, **fields_given(r)) for r in asked]
     given: dict[str, Any] = {}
     found = [shrunk(spec, small, given) for spec in ways]
     for name, values in _few_values(small).items():

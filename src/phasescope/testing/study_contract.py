@@ -25,17 +25,15 @@ from ..plan.plan import Arm, DeclaredArm, canonical_spec, fields_read, lane_fiel
 from ..records.derive import WHY, is_underived
 from ..records.names import names_of
 from ..spec import Spec
-from ..study import Study
+from ..study import Study, specs_of
 from ..verbs.check import chosen_claims, judge_all
 from ..verbs.context import Context
 from ..verbs.evidence import Evidence
 from ..verbs.run import find_or_run
 from ..verbs.validate import check_read
 from .descriptions import Description, disagreements, recorded_descriptions
-from .fields import fields_given, fields_read_anywhere, requests
+from .fields import fields_given, fields_read_anywhere, requests, small_spec
 from .fields import fields_read_by as fields_read_by
-
-TINY = "tiny"
 
 
 def check_study(study: Study, *, evidence: bool = True, arms: bool = True) -> None:
@@ -72,7 +70,9 @@ def _record(study: Study) -> Iterator[str]:
     for kind, names in ids.items():
         for name in {n for n in names if names.count(n) > 1}:
             yield f'two {kind}s are called "{name}"'
-    for name, spec in {"the default Spec": study.spec, **study.presets}.items():
+    named = [("the default Spec", spec) for spec in study.defaults]
+    named += [(name, spec) for name, preset in study.presets.items() for spec in specs_of(preset)]
+    for name, spec in named:
         again = type(spec).from_json(json.loads(json.dumps(spec.to_json())))
         if again.to_json() != spec.to_json():
             yield f"{name} does not survive JSON"
@@ -80,7 +80,7 @@ def _record(study: Study) -> Iterator[str]:
 
 def _arm(study: Study, arm: Arm, described: dict[str, dict[str, Description]]) -> Iterator[str]:
     """The arm runs, alone and in a sweep; what it says of its observables is noted in `described`."""
-    spec = study.presets.get(TINY, study.spec)
+    spec = small_spec(study, arm)
     name = f"arm {arm.__name__}"
     if not inspect.getdoc(arm):
         yield f"{name} has no docstring: say in one line how the quantities move"
@@ -134,9 +134,9 @@ def _declaration(study: Study, arm: Arm) -> Iterator[str]:
     if not isinstance(arm, DeclaredArm) or arm.reads is None:
         return
     try:
-        declared = set(fields_read(arm, study.spec))
+        declared = set(fields_read(arm, study.default_for(arm)))
         read = fields_read_anywhere(study, arm)
-        for spec in study.presets.values():
+        for spec in study.presets_for(arm).values():
             canonical_spec(arm, spec)
     except PhasescopeError as error:
         yield f"arm {arm.__name__}: {error}"
@@ -179,9 +179,8 @@ def _shared_axes(study: Study) -> Iterator[str]:
     known: dict[str, tuple[tuple[str, ...], str]] = {}
     for arm in study.arms:
         with contextlib.suppress(Exception):  # reported with the arm itself
-            for name, dims in axes(
-                observed(Job(arm, study.presets.get(TINY, study.spec)))[0]
-            ).items():
+            measured, _ = observed(Job(arm, small_spec(study, arm)))
+            for name, dims in axes(measured).items():
                 first = known.setdefault(name, (dims, arm.__name__))
                 if first[0] != dims:
                     yield f'arms {first[1]} and {arm.__name__} disagree on the axes of "{name}": {first[0]} and {dims}'

@@ -136,7 +136,8 @@ class Evidence:
             ds, _ = self.get(asked)
         except PhasescopeError:  # it is not there, and the row says so
             return False
-        return made_by_other_code(asked, ds, type(self.study.spec))
+        spec = type(self.study.default_for(asked.request.arm))
+        return made_by_other_code(asked, ds, spec)
 
     def missing(self, request: Request) -> tuple[int, int]:
         """How many runs or blocks the request needs, and how many of them the store lacks."""

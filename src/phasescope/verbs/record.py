@@ -47,7 +47,8 @@ def record(
     if prepare is not None:
         ds = prepare(ds)
     more |= {"checks": digests_of_checks(chosen, evidence.request)} | commit_of(evidence.file)
-    write(evidence, ds, type(chosen.spec), seconds=round(seconds, 1), **more)
+    spec = type(chosen.default_for(evidence.request.arm))
+    write(evidence, ds, spec, seconds=round(seconds, 1), **more)
     return ds
 
 

@@ -25,6 +25,7 @@ from ..claims.claim import Claim, Regime, RegimeName
 from ..claims.protocol import Protocol
 from ..claims.requests import Recorded, Request, Runs, Sized, Sweeps, Tables
 from ..errors import PhasescopeError, PlanError
+from ..spec import Spec
 from ..study import Study
 
 
@@ -115,7 +116,7 @@ def _met(
 
 
 def _numbers(study: Study, request: Runs | Sweeps) -> Numbers:
-    spec = study.specify(request.preset, **dict(request.changes))
+    spec = study.specify(request.preset, request.arm, **dict(request.changes))
     axes = {}
     if isinstance(request, Sweeps):
         for name, values in request.axes:
@@ -124,12 +125,18 @@ def _numbers(study: Study, request: Runs | Sweeps) -> Numbers:
     return Numbers(spec, axes)
 
 
+def _spec_class(study: Study, ds: xr.Dataset) -> type[Spec]:
+    """The Spec class of the arm that a dataset came from; that of the study, if it came from elsewhere."""
+    arms = {arm.__name__: arm for arm in study.arms}
+    return type(study.default_for(arms.get(ds.attrs.get("arm", ""))))
+
+
 def standing_of_datasets(study: Study, claim: Claim, evidence: Sequence[xr.Dataset]) -> Standing:
     """Where datasets of a user stand: never the paper's own experiment."""
     if claim.assumes is None:
         return Standing(RegimeName.THEORY)
     arms = [str(ds.attrs["arm"]) for ds in evidence if "arm" in ds.attrs]
-    numbers = [numbers_of(ds, type(study.spec)) for ds in evidence if "spec" in ds.attrs]
+    numbers = [numbers_of(ds, _spec_class(study, ds)) for ds in evidence if "spec" in ds.attrs]
     ons = {str(regime.on) for regime in claim.regimes}
     fitting = [on for on in sorted(ons) if all(claim.assumes.allows_arm(on, a) for a in arms)]
     on = fitting[0] if fitting else sorted(ons)[0]
@@ -163,7 +170,7 @@ def covered(study: Study, claim: Claim, evidence: Sequence[xr.Dataset]) -> Cover
         records = _records(ds)
         asked += records
         if rules and "time" in ds.dims and "spec" in ds.attrs:
-            ds = _restricted(ds, numbers_of(ds, type(study.spec)), rules)
+            ds = _restricted(ds, numbers_of(ds, _spec_class(study, ds)), rules)
         kept.append(ds)
         compared += _records(ds)
     return Covered(tuple(kept), compared, asked)

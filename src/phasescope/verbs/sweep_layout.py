@@ -54,7 +54,7 @@ class Task:
         for name, values in self.columns:
             if name != "seed":
                 for value in _extremes(values):
-                    study.specify(self.preset, **changes | {name: value})
+                    study.specify(self.preset, arm, **changes | {name: value})
         padding = self.width - self.lanes
         padded = {name: (*values, *(values[-1],) * padding) for name, values in self.columns}
         return dataclasses.replace(job, columns=padded)
@@ -103,8 +103,8 @@ def lay_out(
     axes = {k: _values(v) for k, v in fields.items() if is_axis(v)}
     fixed = {k: v for k, v in fields.items() if k not in axes}
     corner = fixed | {k: v[0] for k, v in axes.items() if v}
-    first = study.specify(preset, **corner)
     check_read(study, arm, fields)
+    first = study.specify(preset, arm, **corner)
     _check_axes(study, arm, preset, corner, axes)
     if axes:
         check_clashes(study.name, Job(arm, first), axes)
@@ -149,11 +149,11 @@ def _check_axes(
     axes: Mapping[str, tuple[Any, ...]],
 ) -> None:
     """Every axis has values that are in range and differ from each other."""
-    floats = lane_fields(arm, study.spec)
+    floats = lane_fields(arm, study.default_for(arm))
     whole = continuous_fields(arm)
     for name, values in axes.items():
         for value in values if name in whole else _extremes(values):
-            study.specify(preset, **{**corner, name: value})
+            study.specify(preset, arm, **{**corner, name: value})
         if not values or len(set(values)) != len(values):
             raise SpecError(
                 f"{study.name}: the axis {name} needs values that differ from each other, got {values}."
@@ -168,7 +168,7 @@ def _lanes_and_tasks(
     study: Study, arm: Arm, axes: Mapping[str, tuple[Any, ...]]
 ) -> tuple[dict[str, tuple[Any, ...]], dict[str, tuple[Any, ...]]]:
     """The axes that are lanes of one program, and those that are tasks."""
-    floats = lane_fields(arm, study.spec)
+    floats = lane_fields(arm, study.default_for(arm))
     whole = continuous_fields(arm)
     inner: dict[str, tuple[Any, ...]] = {}
     outer: dict[str, tuple[Any, ...]] = {}

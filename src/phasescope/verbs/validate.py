@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from ..engine.calls import horizon
 from ..engine.job import Job
-from ..errors import PlanError, SpecError
+from ..errors import PlanError, SpecError, nearest
 from ..plan.plan import Arm, fields_read
 from ..plan.times import Times, asked_times
 from ..study import Study
@@ -30,8 +31,8 @@ def requested_job(
 ) -> Job:
     """The run of an arm at a preset with changes, recorded at the times `at` or at the arm's own."""
     chosen = study.arm(arm)
-    job = Job(chosen, study.specify(preset, **changes), seed_number(study, seed))
     check_read(study, chosen, changes)
+    job = Job(chosen, study.specify(preset, chosen, **changes), seed_number(study, seed))
     plan = job.plan()
     if at is None:
         return job
@@ -46,15 +47,24 @@ def requested_job(
 
 
 def check_read(study: Study, arm: Arm, given: Iterable[str]) -> None:
-    """A field that is given and that the arm does not read is a mistake."""
-    read = fields_read(arm, study.spec)
+    """A field that is given and that the arm does not read is a mistake, also if it is of another arm's Spec."""
+    read = fields_read(arm, study.default_for(arm))
     for name in given:
         if name not in read:
-            others = [a.__name__ for a in study.arms if name in fields_read(a, study.spec)]
-            who = f"Arms that do: {', '.join(others)}." if others else "No arm does."
-            raise SpecError(
-                f'{study.name}.{arm.__name__} does not read "{name}": it would change nothing. {who} Leave it out.'
-            )
+            raise unread(study, arm, name)
+
+
+def unread(study: Study, arm: Arm, name: str) -> SpecError:
+    """The error of a field that is given and not read: there is no such field, or other arms read it."""
+    known = study.fields
+    own = [f.name for f in dataclasses.fields(study.default_for(arm))]
+    if name not in known and name not in own:
+        return SpecError(f'{study.name}: there is no field "{name}". {nearest(name, own)}')
+    others = known.get(name)
+    who = f"Arms that do: {', '.join(others)}." if others else "No arm does."
+    return SpecError(
+        f'{study.name}.{arm.__name__} does not read "{name}": it would change nothing. {who} Leave it out.'
+    )
 
 
 def seed_number(study: Study, seed: Any) -> int:
