@@ -101,7 +101,7 @@ def updates(table: Table, quick: bool) -> None:
         torch.set_num_threads(1)
     torch.backends.cuda.matmul.allow_tf32 = False
     for group in ("C6", "S5"):
-        spec = study.specify(None, group=group, **setting(gpu, quick))
+        spec = study.specify(None, "decoder", group=group, **setting(gpu, quick))
         lanes, count = (SEEDS if gpu else 1), (4 if quick else 200 if gpu else 20)
         table.title(
             f"{group}, {setting(gpu, quick)}, {lanes} seed{'s' * (lanes > 1)}, float32, {count} updates"
@@ -199,7 +199,7 @@ def rollouts(table: Table, quick: bool) -> None:
     device = "cuda" if gpu else "cpu"
     length, count = (20, 16) if quick else (160, 500)
     sizes = setting(gpu, quick) | {"variables": length + 1}
-    spec = study.specify(None, group="C6", **sizes)
+    spec = study.specify(None, "decoder", group="C6", **sizes)
     table.title(f"Rollout, {count} chains of length {length}, {sizes}, float32")
     with exact_numbers():
         net = network.initial(jr.key(0), shape_of(spec))

@@ -118,7 +118,9 @@ def test_one_name_is_one_quantity_in_all_arms(name):
 def test_an_arm_reads_the_fields_that_it_declares_and_no_other(name, arm):
     study = find(name)
     chosen = study.arm(arm)
-    assert fields_read_anywhere(study, chosen) == set(fields_read(chosen, study.spec))
+    assert fields_read_anywhere(study, chosen) == set(
+        fields_read(chosen, study.default_for(chosen))
+    )
 
 
 @pytest.mark.parametrize("name", STUDIES)
@@ -137,6 +139,8 @@ def test_claims_and_figures_give_only_fields_that_their_arms_read(name):
         ("lazy_to_rich", "stage_one", {"p_tilde": 0.5}),
         ("scan_and_snap", "memoryless", {"optimiser": "adam"}),
         ("scan_and_snap", "closed_form", {"momentum": 0.5}),
+        ("state_tracking", "decoder", {"vocabulary": 1e4}),
+        ("state_tracking", "routing", {"width": 16}),
     ],
 )
 def test_fields_that_these_arms_ignore_are_refused(study, arm, field):

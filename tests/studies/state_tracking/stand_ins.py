@@ -18,7 +18,7 @@ SOLVED_WEAK = {"S3": (0.7, 0.98, 1.0, 1.0, 0.99, 0.9), "S4": (0.78, 0.98, 1.0, 0
 def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
     """The evidence asked for, or something cheaper of the same kind."""
     if isinstance(request, Runs):
-        spec = study.specify(request.preset, **dict(request.changes))
+        spec = study.specify(request.preset, request.arm, **dict(request.changes))
         if request.arm.__name__ == "routing" and spec.algorithm == 2 and spec.stages > 1:
             return _recursion(spec)
         if request.arm.__name__ == "theory_model":

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from phasescope.errors import SpecError
-from phasescope.studies.state_tracking import actions
-from phasescope.studies.state_tracking.spec import Spec
+from phasescope.studies.state_tracking import actions, study
+from phasescope.studies.state_tracking.spec import DecoderSpec, TheorySpec
 
 # name: (order of the group, points, simply transitive)
 KNOWN = {
@@ -94,13 +94,21 @@ def test_an_action_that_reaches_only_some_values_has_no_theory():
 
 def test_bad_numbers_are_refused_with_what_to_do():
     with pytest.raises(SpecError, match=r"Take clip above 5\.5 .* 10\.55"):
-        Spec(threshold=4.5, clip=5.0)
+        TheorySpec(threshold=4.5, clip=5.0)
     with pytest.raises(SpecError, match="cannot hold the features"):
-        Spec(group="S4", neurons=3)
+        TheorySpec(group="S4", neurons=3)
     with pytest.raises(SpecError, match=r"clip above 6\.05"):
-        Spec(algorithm=2)
+        TheorySpec(algorithm=2)
     with pytest.raises(SpecError, match="even power"):
-        Spec(power=5)
+        TheorySpec(power=5)
+
+
+def test_the_decoder_is_not_held_to_the_numbers_of_the_theory():
+    assert not hasattr(DecoderSpec(), "clip")
+    with pytest.raises(
+        SpecError, match='the preset "figure_1a" has no numbers for the arm routing'
+    ):
+        study.specify("figure_1a", "routing")
 
 
 def test_np_integers_are_welcome():

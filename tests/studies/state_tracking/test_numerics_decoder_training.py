@@ -18,7 +18,7 @@ from phasescope.studies.state_tracking.decoder.observables import chains_to_test
 from phasescope.studies.state_tracking.decoder.sampling import training_chains
 from phasescope.studies.state_tracking.training import control, decoder, self_training
 
-SMALL = study.specify("tiny", eta=0.01, samples=6, steps=4, stage_steps=3, records=2)
+SMALL = study.specify("tiny", "decoder", eta=0.01, samples=6, steps=4, stage_steps=3, records=2)
 
 
 draw = jax.jit(training_chains, static_argnums=(0, 1, 2))
@@ -42,7 +42,7 @@ def ran():
 
 @pytest.mark.parametrize("dataset", [0, 40])
 def test_training_chains_name_each_variable_once_and_follow_the_action(dataset):
-    spec = study.specify(group="S4", variables=8, dataset=dataset)
+    spec = study.specify(arm="decoder", group="S4", variables=8, dataset=dataset)
     chains = drawn(spec, 0)
     assert all(len(set(names)) == 4 for names in np.asarray(chains.names).tolist())
     assert chains.names.max() < 8
@@ -52,7 +52,7 @@ def test_training_chains_name_each_variable_once_and_follow_the_action(dataset):
 
 
 def test_names_starts_and_moves_are_uniform():
-    chains = drawn(study.specify(group="S3", variables=6), 1, count=20_000)
+    chains = drawn(study.specify(arm="decoder", group="S3", variables=6), 1, count=20_000)
     for found, size in ((chains.names, 6), (chains.values, 3), (chains.actions, 6)):
         for place in range(found.shape[1]):
             counts = np.bincount(np.asarray(found[:, place]), minlength=size)
@@ -60,12 +60,12 @@ def test_names_starts_and_moves_are_uniform():
 
 
 def test_fresh_chains_are_new_at_every_update():
-    spec = study.specify(group="S4", variables=8)
+    spec = study.specify(arm="decoder", group="S4", variables=8)
     assert not set(rows(drawn(spec, 0))) & set(rows(drawn(spec, 1)))
 
 
 def test_a_fixed_set_has_so_many_members_and_belongs_to_the_run():
-    spec = study.specify(group="S4", variables=8, dataset=20)
+    spec = study.specify(arm="decoder", group="S4", variables=8, dataset=20)
     seen = set(rows(drawn(spec, 0, count=400)))
     assert len(seen) == 20
     assert set(rows(drawn(spec, 1, count=400))) == seen
@@ -163,7 +163,7 @@ def test_a_run_goes_on_from_the_snapshot_at_the_end_of_a_stage(arm, ran):
 
 def test_test_chains_follow_the_action_and_no_seed_changes_them():
     chains = chains_to_test("S3", 9, 8, 30)
-    table = study.specify(group="S3").action.table
+    table = study.specify(arm="decoder", group="S3").action.table
     assert all(len(set(names)) == 9 for names in chains.names.tolist())
     for n in range(8):
         np.testing.assert_array_equal(
@@ -172,8 +172,8 @@ def test_test_chains_follow_the_action_and_no_seed_changes_them():
 
 
 def test_lengths_double_as_far_as_the_variables_go():
-    assert lengths_of(study.specify(variables=200)) == (5, 10, 20, 40, 80, 160)
-    assert lengths_of(study.specify(variables=60)) == (5, 10, 20, 40, 59)
+    assert lengths_of(study.specify(arm="decoder", variables=200)) == (5, 10, 20, 40, 80, 160)
+    assert lengths_of(study.specify(arm="decoder", variables=60)) == (5, 10, 20, 40, 59)
 
 
 def test_no_predicate_stays_where_it_was():

@@ -11,7 +11,7 @@ import pytest
 import phasescope as ps
 from phasescope.studies.state_tracking import data
 from phasescope.studies.state_tracking.actions import named
-from phasescope.studies.state_tracking.spec import Spec
+from phasescope.studies.state_tracking.spec import TheorySpec
 from phasescope.studies.state_tracking.theory_model import (
     dense,
     feature_model,
@@ -44,9 +44,11 @@ def test_readings_of_the_activation_by_hand():
     assert at(app, -9.0) == pytest.approx(7 * VARPI)
 
 
-def warm(group: str, **changes) -> tuple[Spec, feature_model.Features, feature_model.Constants]:
+def warm(
+    group: str, **changes
+) -> tuple[TheorySpec, feature_model.Features, feature_model.Constants]:
     """Features of the size that they have in the middle of training."""
-    spec = Spec(group=group, length=1, power=4, **changes)
+    spec = TheorySpec(group=group, power=4, **changes)
     V = feature_model.start(jr.key(3), spec)
     grown = jax.tree.map(lambda v: v * 3 / v.std(), V)
     return spec, grown, feature_model.constants(spec)
@@ -64,7 +66,7 @@ def test_the_hand_written_direction_is_minus_the_gradient(group):
 
 def test_the_direction_does_not_vanish_where_probabilities_are_one():
     """1 - p is below the spacing of floats near 1 here; its sum over the other classes is not."""
-    spec = Spec(group="C3", vocabulary=1e6, clip=9.0)
+    spec = TheorySpec(group="C3", vocabulary=1e6, clip=9.0)
     numbers = feature_model.constants(spec)
     V = limits.ideal_features(spec.action, 0.9 * numbers.clip)
     found = feature_model.descent_direction(V, spec.action, numbers)
@@ -139,7 +141,7 @@ def test_limit_features_cancel_confounders_reach_the_clip_and_conserve(group, ra
 
 def test_gradient_descent_and_its_path_agree_where_both_go():
     """After emergence the path of the flow passes through what small steps of descent reach."""
-    spec = Spec(group="C3", vocabulary=1e4, power=10, steps=1, eta=0.02)
+    spec = TheorySpec(group="C3", vocabulary=1e4, power=10, steps=1, eta=0.02)
     V = limits.ideal_features(spec.action, 6.0)
     x = features.initial(
         jax.tree.map(lambda v: v + 0.1 * jnp.sin(jnp.arange(v.size)).reshape(v.shape), V)
@@ -169,7 +171,7 @@ def test_emergence_is_timed_to_the_update():
         at=[0, 10_250, 11_500],
         progress=False,
     )
-    spec = Spec(group="C3", vocabulary=1e6, power=10, steps=12_000)
+    spec = TheorySpec(group="C3", vocabulary=1e6, power=10, steps=12_000)
     learned = ds.learned.isel(time=-1)
     first = int(learned.min())
     again = ps.run(
@@ -197,6 +199,6 @@ def test_the_order_parameter_by_hand():
 
 
 def test_specs_with_their_own_constants_use_them():
-    numbers = feature_model.constants(Spec(bias=0.1, knee=0.3, init_scale=0.02))
+    numbers = feature_model.constants(TheorySpec(bias=0.1, knee=0.3, init_scale=0.02))
     assert (numbers.bias, numbers.activation.knee) == (0.1, 0.3)
     assert dataclasses.asdict(numbers.activation)["power"] == 10

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import multinomial
 
 from phasescope.studies.state_tracking.actions import named
-from phasescope.studies.state_tracking.spec import Spec
+from phasescope.studies.state_tracking.spec import TheorySpec
 from phasescope.studies.state_tracking.theory_model import (
     feature_model,
     histograms,
@@ -25,7 +25,7 @@ def loss(routing, action, numbers, cases):
 
 
 def task(group, clip=10.0):
-    spec = Spec(group=group, vocabulary=1e4, clip=clip, power=4)
+    spec = TheorySpec(group=group, vocabulary=1e4, clip=clip, power=4)
     return spec.action, feature_model.constants(spec)
 
 

@@ -13,7 +13,7 @@ import phasescope as ps
 from phasescope.errors import SpecError
 from phasescope.studies.state_tracking import data
 from phasescope.studies.state_tracking.actions import named
-from phasescope.studies.state_tracking.spec import Spec
+from phasescope.studies.state_tracking.spec import TheorySpec
 from phasescope.studies.state_tracking.theory_model import (
     dense,
     feature_model,
@@ -26,7 +26,7 @@ from phasescope.studies.state_tracking.theory_model.full import listed
 
 def spread_out(group: str, clip: float = 5.0, **changes):
     """A task, features that are neither limit nor noise, and its constants."""
-    spec = Spec(group=group, length=1, power=4, clip=clip, **changes)
+    spec = TheorySpec(group=group, power=4, clip=clip, **changes)
     numbers = feature_model.constants(spec, float(spec.tokens.size))
     V = limits.ideal_features(spec.action, 0.4 * numbers.clip)
     noise = feature_model.Features(
@@ -71,7 +71,7 @@ def test_four_scalars_carry_the_gradient_of_the_full_blocks(group, N, step, some
 @pytest.mark.parametrize("group", ["C6", "S3", "A4", "D4", "regS3"])
 @pytest.mark.parametrize("step", [1, 2])
 def test_orbits_stand_for_all_cases_with_limit_features(group, step, some):
-    spec = Spec(group=group, vocabulary=1e4, power=4)
+    spec = TheorySpec(group=group, vocabulary=1e4, power=4)
     numbers = feature_model.constants(spec)
     V = limits.ideal_features(spec.action, numbers.clip)
     loss = lambda cases: lambda routing: routing_model.step_loss(routing, V, numbers, step, cases)
@@ -134,7 +134,7 @@ def test_the_flow_path_is_that_of_another_integrator():
         "stride": 0.001,
     }
     ds = ps.run("state_tracking", "routing", **numbers, store=False, progress=False)
-    spec = Spec(**numbers)
+    spec = TheorySpec(**numbers)
     constants = feature_model.constants(spec)
     V = limits.ideal_features(spec.action, constants.clip)
     cases = [(s, routing_model.every_case(spec.action, s)) for s in (1, 2)]
@@ -209,7 +209,7 @@ def test_the_oracle_follows_the_reduced_attention(algorithm):
 
 def test_stage_two_of_self_training_sees_the_true_loss_as_long_as_the_teacher_is_right():
     """Labels of answers 1 and 2 from a right teacher are the true ones, so that the losses coincide."""
-    spec = Spec(group="C3", length=2, variables=5, slot=5, neurons=3, power=4, clip=3.0)
+    spec = TheorySpec(group="C3", variables=5, slot=5, neurons=3, power=4, clip=3.0)
     numbers = feature_model.constants(spec, float(spec.tokens.size))
     model = dense.with_features(limits.ideal_features(spec.action, numbers.clip), spec)
     strong = dense.Dense(model.W, *blocks(routing_model.begin(3.0, 3.0), 5))
@@ -223,7 +223,7 @@ def test_stage_two_of_self_training_sees_the_true_loss_as_long_as_the_teacher_is
 
 def test_too_many_chains_for_the_oracle_are_counted_in_the_error():
     with pytest.raises(SpecError, match=r"lists every chain: \d+ of length 2"):
-        listed(Spec(variables=60), 2)
+        listed(TheorySpec(variables=60), 2)
 
 
 def test_dilution_and_gap_are_sums_of_the_softmax(some):
@@ -274,7 +274,7 @@ def test_the_critical_length_of_the_cyclic_task_by_hand():
 
 
 def test_a_chain_of_ten_thousand_moves_is_followed_or_lost_as_the_critical_length_says():
-    spec = Spec(group="C6", vocabulary=1e6)
+    spec = TheorySpec(group="C6", vocabulary=1e6)
     numbers = feature_model.constants(spec)
     V = limits.ideal_features(spec.action, numbers.clip)
     reach = lambda q: running_sums.accuracies(

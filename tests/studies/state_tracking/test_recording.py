@@ -9,6 +9,7 @@ import pytest
 from phasescope.records.evidence_file import read
 from phasescope.studies.state_tracking.claims.recorded import FOLDER, PIECES
 from phasescope.studies.state_tracking.decoder import recording
+from phasescope.studies.state_tracking.spec import DecoderSpec
 
 KEPT = sorted(FOLDER.glob("*.zip"))
 
@@ -36,6 +37,14 @@ def test_a_piece_runs_at_the_smallest_size(name, tmp_path):
 
 def test_every_piece_has_its_file():
     assert {file.stem for file in KEPT} == set(PIECES)
+
+
+@pytest.mark.parametrize("name", ["plain_S5", "control_S5"])
+def test_a_file_with_the_fields_of_both_models_still_tells_the_numbers_of_the_decoder(name):
+    ds = read(PIECES[name].file)
+    assert "vocabulary" in json.loads(ds.attrs["spec"])
+    spec = DecoderSpec.of(ds)
+    assert (spec.group, spec.width, spec.eta, spec.samples) == ("S5", 256, 1e-4, 500)
 
 
 @pytest.mark.parametrize("file", KEPT, ids=lambda file: file.stem)

@@ -1,4 +1,4 @@
-"""The numbers of one run, for both models: the theory's, trained block by block, and the decoder of the experiments."""
+"""The numbers of one run: of the theory's model, trained block by block, and of the decoder of the experiments."""
 
 from __future__ import annotations
 
@@ -13,16 +13,43 @@ from .actions import Action, named
 MARGIN = 6.05
 
 
-class Spec(ps.Spec):
-    """Fields without a value are those of the arm: see `default_*` below and the README."""
+class ChainSpec(ps.Spec):
+    """What both models have. Fields without a value are those of the arm: see the README."""
 
     group: str = ps.field(
         "C6", doc="the action: C6, S5, D4, A4, Q8, C2xC3, regS3, or rows written out"
     )
     variables: int = ps.field(60, symbol="N", doc="variables to name the chain with", at_least=2)
-    length: int = ps.field(5, symbol="L", doc="moves of a training chain", at_least=1)
+    samples: int = ps.field(200, doc="test chains at each length", at_least=1)
+    eta: float | None = ps.field(
+        None, symbol=r"\eta", doc="step size; by default that of the arm", above=0
+    )
+    steps: int | None = ps.field(
+        None, doc="updates; by default those of the arm", at_least=1, traced=True
+    )
+    stages: int = ps.field(
+        1, symbol="K", doc="stages of Algorithm 2 or of self-training", at_least=1
+    )
+
+    def __check_init__(self) -> None:
+        named(self.group)  # an action that does not exist is refused
+
+    @property
+    def action(self) -> Action:
+        """The group action by its table."""
+        return named(self.group)
+
+    @property
+    def tokens(self) -> data.Vocabulary:
+        """The vocabulary of the full models, $d = N + n_g + n_y + 1$."""
+        return data.vocabulary(self.action, self.variables)
+
+
+class TheorySpec(ChainSpec):
+    """The theory's model, in full and reduced."""
+
     vocabulary: float = ps.field(
-        1e6, symbol="d", doc="size of the vocabulary in the reduced theory arms", above=1
+        1e6, symbol="d", doc="size of the vocabulary in the reductions", above=1
     )
     neurons: int | None = ps.field(
         None, symbol="m", doc="neurons per class; by default 2 n_y", at_least=1
@@ -38,17 +65,8 @@ class Spec(ps.Spec):
     activation: str = ps.field(
         "main", choices=("main", "zero", "app"), doc="reading of the smoothed ReLU below 0"
     )
-    eta: float | None = ps.field(
-        None, symbol=r"\eta", doc="step size; by default that of the arm", above=0
-    )
     attention_eta: float = ps.field(
-        1e-3, symbol=r"\eta / N", doc="step size of an entry of Q in the theory arms", above=0
-    )
-    steps: int | None = ps.field(
-        None, doc="updates; by default those of the arm", at_least=1, traced=True
-    )
-    stages: int = ps.field(
-        1, symbol="K", doc="stages of Algorithm 2 or of self-training", at_least=1
+        1e-3, symbol=r"\eta / N", doc="step size of an entry of Q", above=0
     )
     threshold: float | None = ps.field(
         None,
@@ -77,53 +95,25 @@ class Spec(ps.Spec):
         None, symbol="b", doc="bias of the neurons; by default sigma_0 log d", above=0
     )
     slot: int = ps.field(
-        0, doc="theory_model: output slot that is trained; 0 for all five", at_least=0, at_most=5
+        0, doc="output slot that is trained; 0 for all five", at_least=0, at_most=5
     )
     algorithm: int = ps.field(
         1,
-        doc="routing: Algorithm 1 trains steps 1 and 2, Algorithm 2 step 2 only",
+        doc="Algorithm 1 trains steps 1 and 2, Algorithm 2 step 2 only",
         at_least=1,
         at_most=2,
     )
     features: str = ps.field(
-        "ideal", choices=("ideal", "trained"), doc="routing: limit features, or trained first"
+        "ideal", choices=("ideal", "trained"), doc="limit features, or trained first"
     )
-    start_43: float = ps.field(0.0, symbol="q_{43}", doc="routing: diagonal of Q_43 at the start")
-    start_44: float = ps.field(0.0, symbol="q_{44}", doc="routing: diagonal of Q_44 at the start")
-    samples: int = ps.field(200, doc="test chains at each length", at_least=1)
-    # The decoder of the experiments.
-    width: int = ps.field(64, symbol="d_{model}", doc="decoder: width of the stream", at_least=1)
-    hidden: int = ps.field(256, doc="decoder: neurons of the feed-forward layer", at_least=1)
-    heads: int = ps.field(2, symbol="H", doc="decoder: attention heads", at_least=1)
-    residual: bool = ps.field(
-        False, doc="decoder: add the stream around attention and feed-forward layer"
-    )
-    layer_norm: bool = ps.field(
-        False, doc="decoder: normalise before attention, feed-forward layer and heads"
-    )
-    embedding_scale: float = ps.field(
-        1.0, doc="decoder: size of its embeddings at the start", above=0
-    )
-    batch: int = ps.field(128, doc="decoder: chains in a batch", at_least=1)
-    dataset: int = ps.field(
-        0,
-        doc="decoder: chains of a fixed training set; 0 for fresh ones at every update",
-        at_least=0,
-        traced=True,
-    )
-    optimiser: str = ps.field("adam", choices=("adam", "sgd"), doc="decoder: how it is trained")
-    stage_steps: int = ps.field(
-        1500, doc="self-training: updates of each later stage", at_least=1, traced=True
-    )
-    records: int = ps.field(8, doc="decoder: record times of a stage", at_least=1)
-    precision: str = ps.field("float32", choices=("float32", "float64"), doc="decoder: its numbers")
+    start_43: float = ps.field(0.0, symbol="q_{43}", doc="diagonal of Q_43 at the start")
+    start_44: float = ps.field(0.0, symbol="q_{44}", doc="diagonal of Q_44 at the start")
 
     def __check_init__(self) -> None:
-        action = named(self.group)
-        if self.neurons is not None and self.neurons < action.values:
+        if self.neurons is not None and self.neurons < self.action.values:
             raise ps.SpecError(
                 f"neurons={self.neurons} cannot hold the features of {self.group}: a class needs a neuron for each of "
-                f"{action.values} values. Take neurons={action.values} or more."
+                f"{self.action.values} values. Take neurons={self.action.values} or more."
             )
         if self.activation == "main" and self.power % 2:
             raise ps.SpecError(
@@ -150,19 +140,36 @@ class Spec(ps.Spec):
             )
 
     @property
-    def action(self) -> Action:
-        """The group action by its table."""
-        return named(self.group)
-
-    @property
-    def tokens(self) -> data.Vocabulary:
-        """The vocabulary of the full models, $d = N + n_g + n_y + 1$."""
-        return data.vocabulary(self.action, self.variables)
-
-    @property
     def per_class(self) -> int:
         """$m$, the number of neurons of a class."""
         return 2 * self.action.values if self.neurons is None else self.neurons
+
+
+class DecoderSpec(ChainSpec):
+    """The decoder of the experiments."""
+
+    length: int = ps.field(5, symbol="L", doc="moves of a training chain", at_least=1)
+    width: int = ps.field(64, symbol="d_{model}", doc="width of the stream", at_least=1)
+    hidden: int = ps.field(256, doc="neurons of the feed-forward layer", at_least=1)
+    heads: int = ps.field(2, symbol="H", doc="attention heads", at_least=1)
+    residual: bool = ps.field(False, doc="add the stream around attention and feed-forward layer")
+    layer_norm: bool = ps.field(
+        False, doc="normalise before attention, feed-forward layer and heads"
+    )
+    embedding_scale: float = ps.field(1.0, doc="size of the embeddings at the start", above=0)
+    batch: int = ps.field(128, doc="chains in a batch", at_least=1)
+    dataset: int = ps.field(
+        0,
+        doc="chains of a fixed training set; 0 for fresh ones at every update",
+        at_least=0,
+        traced=True,
+    )
+    optimiser: str = ps.field("adam", choices=("adam", "sgd"), doc="how it is trained")
+    stage_steps: int = ps.field(1500, doc="updates of each later stage", at_least=1, traced=True)
+    records: int = ps.field(8, doc="record times of a stage", at_least=1)
+    precision: str = ps.field(
+        "float32", choices=("float32", "float64"), doc="of its floating-point numbers"
+    )
 
 
 # Groups of fields, for arms to say what they read.
@@ -187,35 +194,46 @@ DECODER = (
 )
 
 
-def end_of_stage(spec: Spec):
+def end_of_stage(spec: TheorySpec):
     """$E_1$: given, or what the proof reaches."""
     return spec.clip - MARGIN if spec.threshold is None else spec.threshold
 
 
-default = Spec()
+default = ChainSpec()
 presets = {
-    "tiny": Spec(
-        group="C3",
-        variables=6,
-        length=2,
-        vocabulary=1e4,
-        neurons=6,
-        power=4,
-        knee=0.1,
-        eta=0.01,
-        steps=8,
-        threshold=1.0,
-        distance=20,
-        feature_steps=20,
-        init_scale=0.01,
-        bias=0.1,
-        samples=8,
-        width=8,
-        hidden=16,
-        batch=4,
-        stage_steps=4,
-        records=2,
-        precision="float64",
+    "tiny": (
+        TheorySpec(
+            group="C3",
+            variables=6,
+            vocabulary=1e4,
+            neurons=6,
+            power=4,
+            knee=0.1,
+            eta=0.01,
+            steps=8,
+            threshold=1.0,
+            distance=20,
+            feature_steps=20,
+            init_scale=0.01,
+            bias=0.1,
+            samples=8,
+        ),
+        DecoderSpec(
+            group="C3",
+            variables=6,
+            length=2,
+            eta=0.01,
+            steps=8,
+            samples=8,
+            width=8,
+            hidden=16,
+            batch=4,
+            stage_steps=4,
+            records=2,
+            precision="float64",
+        ),
     ),
-    "figure_1a": Spec(variables=200, width=256, hidden=1024, batch=256, eta=1e-4, steps=20_000),
+    "figure_1a": DecoderSpec(
+        variables=200, width=256, hidden=1024, batch=256, eta=1e-4, steps=20_000
+    ),
 }

@@ -15,7 +15,7 @@ import phasescope as ps
 
 from .actions import needs_transitive
 from .observables import RoutingObserved
-from .spec import FEATURES, NEURONS, STAGES, Spec, end_of_stage
+from .spec import FEATURES, NEURONS, STAGES, TheorySpec, end_of_stage
 from .theory_model import dense, feature_model, full, limits
 from .theory_model import features as feature_stage
 from .theory_model import routing as routing_stage
@@ -24,8 +24,8 @@ FEATURE_STEPS = 70_000  # where the spec leaves them open
 ROUTING_STEPS = 6000
 
 
-@ps.arm(reads=("group", "variables", *NEURONS, *STAGES, "slot", "eta", "steps"))
-def theory_model(spec: Spec) -> ps.Plan:
+@ps.arm(spec=TheorySpec, reads=("group", "variables", *NEURONS, *STAGES, "slot", "eta", "steps"))
+def theory_model(spec: TheorySpec) -> ps.Plan:
     """Full W and Q by gradient descent over every chain: stage 1 on W at length 1, then Q at lengths 2, 4, ..., 2^K."""
     singles = full.listed(spec, 1)
     stages = [full.feature_stage(spec, singles)]
@@ -46,8 +46,8 @@ def theory_model(spec: Spec) -> ps.Plan:
     )
 
 
-@ps.arm(reads=FEATURES)
-def features(spec: Spec) -> ps.Plan:
+@ps.arm(spec=TheorySpec, reads=FEATURES)
+def features(spec: TheorySpec) -> ps.Plan:
     """Stage 1 over n_g n_y pairs: gradient descent, then (pace "path") the gradient-flow path in accelerated time."""
     needs_transitive(spec.action)
     steps = FEATURE_STEPS if spec.steps is None else spec.steps
@@ -79,8 +79,11 @@ class Model(eqx.Module):
     routing: routing_stage.RoutingState
 
 
-@ps.arm(reads=(*FEATURES, *STAGES, "features", "start_43", "start_44", "stride", "samples"))
-def routing(spec: Spec) -> ps.Plan:
+@ps.arm(
+    spec=TheorySpec,
+    reads=(*FEATURES, *STAGES, "features", "start_43", "start_44", "stride", "samples"),
+)
+def routing(spec: TheorySpec) -> ps.Plan:
     """Stage 2 in four scalars: Algorithm 1 at length 2, or the stages of Algorithm 2 at lengths 2, 4, ..., 2^K."""
     needs_transitive(spec.action)
     stages = [_routing_stage(spec, k) for k in _attention_stages(spec)]
@@ -96,14 +99,14 @@ def routing(spec: Spec) -> ps.Plan:
     )
 
 
-def _attention_stages(spec: Spec) -> range:
+def _attention_stages(spec: TheorySpec) -> range:
     """Numbers k of the stages that train the attention, at lengths 2^k: one of Algorithm 1, K of
     Algorithm 2."""
     last = spec.stages if spec.algorithm == 2 else 1
     return range(1, last + 1)
 
 
-def _initial(key: Array, spec: Spec) -> Model:
+def _initial(key: Array, spec: TheorySpec) -> Model:
     if spec.features == "ideal":
         V = limits.ideal_features(spec.action, feature_model.constants(spec).clip)
     else:
@@ -111,13 +114,13 @@ def _initial(key: Array, spec: Spec) -> Model:
     return Model(feature_stage.initial(V), routing_stage.initial(V, spec))
 
 
-def _learn(x: Model, t: Array, spec: Spec) -> Model:
+def _learn(x: Model, t: Array, spec: TheorySpec) -> Model:
     """One update of the features, which the attention then sees."""
     learned = feature_stage.descend(x.features, t, spec)
     return Model(learned, dataclasses.replace(x.routing, V=learned.V))
 
 
-def _routing_stage(spec: Spec, number: int) -> ps.Stage:
+def _routing_stage(spec: TheorySpec, number: int) -> ps.Stage:
     loss = routing_stage.stage_loss(spec, number)
     length = 2**number
 
@@ -139,7 +142,7 @@ def _routing_stage(spec: Spec, number: int) -> ps.Stage:
     return ps.Stage(f"length {length}", ps.iterate(step), times, enter, **_ending(spec))
 
 
-def _ending(spec: Spec) -> dict[str, Any]:
+def _ending(spec: TheorySpec) -> dict[str, Any]:
     """Stages of Algorithm 2 end at loss d^-E_1."""
     if spec.algorithm == 1:
         return {}

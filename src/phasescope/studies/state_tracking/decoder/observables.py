@@ -15,7 +15,7 @@ import phasescope as ps
 
 from ..actions import named
 from ..data import Chains
-from ..spec import Spec
+from ..spec import DecoderSpec
 from . import attention, network, rollout
 from .network import Decoder
 from .sampling import training_chains
@@ -71,7 +71,7 @@ class HeatMaps(ps.Observables):
     )
 
 
-def lengths_of(spec: Spec) -> tuple[int, ...]:
+def lengths_of(spec: DecoderSpec) -> tuple[int, ...]:
     """L, 2L, ..., 32L, as far as there are variables to name them."""
     return tuple(dict.fromkeys(min(spec.length * 2**k, spec.variables - 1) for k in range(6)))
 
@@ -110,7 +110,7 @@ def order(length: int) -> np.ndarray:
     return found
 
 
-def measure(spec: Spec, state: DecoderState) -> DecoderObserved:
+def measure(spec: DecoderSpec, state: DecoderState) -> DecoderObserved:
     """All that is recorded; every length is measured on prefixes of the same test chains."""
     net = state.net
     lengths = lengths_of(spec)
@@ -136,7 +136,7 @@ def measure(spec: Spec, state: DecoderState) -> DecoderObserved:
     )
 
 
-def inspect(spec: Spec, state: DecoderState) -> HeatMaps:
+def inspect(spec: DecoderSpec, state: DecoderState) -> HeatMaps:
     """The heat maps of Figures 2, 5, 6 and 7."""
     L = spec.length
     tests = chains_to_test(spec.group, spec.variables, lengths_of(spec)[-1], spec.samples)
@@ -155,7 +155,7 @@ def inspect(spec: Spec, state: DecoderState) -> HeatMaps:
     )
 
 
-def coordinates(spec: Spec) -> dict[str, np.ndarray]:
+def coordinates(spec: DecoderSpec) -> dict[str, np.ndarray]:
     """Lengths; steps, queries and clauses count from 0 (clause n < L is predicate n + 1, clause L + n answer n)."""
     lengths = lengths_of(spec)
     return {"test_length": np.array(lengths), "step": np.arange(lengths[-1])}

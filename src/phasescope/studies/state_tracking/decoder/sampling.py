@@ -9,11 +9,11 @@ from jaxtyping import PRNGKeyArray
 
 from .. import data
 from ..data import Chains
-from ..spec import Spec
+from ..spec import DecoderSpec
 
 
 def training_chains(
-    spec: Spec, length: int, count: int, key: PRNGKeyArray, source: PRNGKeyArray
+    spec: DecoderSpec, length: int, count: int, key: PRNGKeyArray, source: PRNGKeyArray
 ) -> Chains:
     """A batch: with `dataset` = 0 from `key` alone, else `count` members of the set that `source` stands for.
 
@@ -27,7 +27,7 @@ def training_chains(
     return jax.vmap(lambda i: chain(spec, length, jr.fold_in(root, i)))(number)
 
 
-def chain(spec: Spec, length: int, key: PRNGKeyArray) -> Chains:
+def chain(spec: DecoderSpec, length: int, key: PRNGKeyArray) -> Chains:
     """One chain from one draw of random words: the places of the L + 1 largest of N are its names, in that order.
 
     The remainder of a word favours small numbers by n_g / 2^32.

@@ -19,7 +19,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 import phasescope as ps
 
 from ..data import Chains, check_length
-from ..spec import Spec
+from ..spec import DecoderSpec
 from . import network
 from .network import Decoder, Shape
 from .observables import DecoderState, coordinates, inspect, measure
@@ -37,7 +37,7 @@ class Memory(eqx.Module):
     teacher: Decoder | None = None
 
 
-def shape_of(spec: Spec) -> Shape:
+def shape_of(spec: DecoderSpec) -> Shape:
     """The sizes and parts of a decoder."""
     if spec.width % spec.heads:
         raise ps.SpecError(
@@ -53,7 +53,7 @@ def shape_of(spec: Spec) -> Shape:
     )
 
 
-def plan(spec: Spec, *stages: ps.Stage) -> ps.Plan:
+def plan(spec: DecoderSpec, *stages: ps.Stage) -> ps.Plan:
     """A decoder from its start through these stages."""
 
     def initial(key: Array) -> ps.State:
@@ -72,7 +72,7 @@ def plan(spec: Spec, *stages: ps.Stage) -> ps.Plan:
     )
 
 
-def first_stage(spec: Spec) -> ps.Stage:
+def first_stage(spec: DecoderSpec) -> ps.Stage:
     """Chains of the training length with true labels."""
     check_length(spec.length, spec.variables)
     steps = STEPS if spec.steps is None else spec.steps
@@ -80,7 +80,7 @@ def first_stage(spec: Spec) -> ps.Stage:
 
 
 def stage(
-    spec: Spec,
+    spec: DecoderSpec,
     name: str,
     length: int,
     steps: Array | int,
@@ -95,7 +95,7 @@ def become_teacher(key: Array, state: ps.State) -> ps.State:
     return ps.State(state.params, Memory(state.memory.data, state.params.net), state.carry)
 
 
-def _descent(spec: Spec, length: int) -> ps.Dynamics:
+def _descent(spec: DecoderSpec, length: int) -> ps.Dynamics:
     def sample(key: PRNGKeyArray, memory: Memory) -> Chains:
         chains = training_chains(spec, length, spec.batch, key, memory.data)
         return chains if memory.teacher is None else relabelled(memory.teacher, chains)
@@ -106,7 +106,7 @@ def _descent(spec: Spec, length: int) -> ps.Dynamics:
     return ps.descent(loss, _optimiser(spec), sample, lambda state: state.net)
 
 
-def _optimiser(spec: Spec) -> optax.GradientTransformation:
+def _optimiser(spec: DecoderSpec) -> optax.GradientTransformation:
     eta = ETA if spec.eta is None else spec.eta
     if isinstance(eta, jax.Array):  # of 64 bits it would turn 32-bit parameters into 64-bit ones
         eta = eta.astype(spec.precision)

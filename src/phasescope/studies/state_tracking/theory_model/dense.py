@@ -16,7 +16,7 @@ from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from .. import data
-from ..spec import Spec
+from ..spec import TheorySpec
 from .feature_model import Constants, Features
 
 VARIABLE_PLACES = (0, 2, 3)  # of W_5, frozen at the start (Assumption B.1)
@@ -30,12 +30,12 @@ class Dense(eqx.Module):
     Q44: Float[Array, "query key"]
 
 
-def slots(spec: Spec) -> tuple[int, ...]:
+def slots(spec: TheorySpec) -> tuple[int, ...]:
     """Output slots, counted from 0."""
     return tuple(range(data.SLOTS)) if spec.slot == 0 else (spec.slot - 1,)
 
 
-def start(key: PRNGKeyArray, spec: Spec, scale) -> Dense:
+def start(key: PRNGKeyArray, spec: TheorySpec, scale) -> Dense:
     """W normal of size sigma_0, Q zero."""
     d = spec.tokens.size
     N = spec.variables
@@ -43,7 +43,7 @@ def start(key: PRNGKeyArray, spec: Spec, scale) -> Dense:
     return Dense(scale * jr.normal(key, shape), jnp.zeros((N, N)), jnp.zeros((N, N)))
 
 
-def with_features(V: Features, spec: Spec) -> Dense:
+def with_features(V: Features, spec: TheorySpec) -> Dense:
     """The full model whose value slot holds given features and nothing else; Q is zero."""
     t = spec.tokens
     W = jnp.zeros((1, t.size, V.g.shape[1], data.SLOTS, t.size))

@@ -17,7 +17,7 @@ from jax.scipy.special import logsumexp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from ..actions import Action
-from ..spec import Spec
+from ..spec import TheorySpec
 from .activation import Activation
 
 
@@ -46,7 +46,7 @@ class Constants(eqx.Module):
         return jnp.log(self.vocabulary - values) + idle
 
 
-def constants(spec: Spec, vocabulary: Float[Array, ""] | float | None = None) -> Constants:
+def constants(spec: TheorySpec, vocabulary: Float[Array, ""] | float | None = None) -> Constants:
     """The numbers of a run; `vocabulary` replaces the free d by that of a full model."""
     d = spec.vocabulary if vocabulary is None else vocabulary
     log_d = jnp.log(d)
@@ -56,12 +56,12 @@ def constants(spec: Spec, vocabulary: Float[Array, ""] | float | None = None) ->
     return Constants(d, bias, clip, Activation(spec.activation, spec.power, knee, clip))
 
 
-def scale(spec: Spec, vocabulary) -> Float[Array, ""] | float:
+def scale(spec: TheorySpec, vocabulary) -> Float[Array, ""] | float:
     r"""$\sigma_0$: given, or $d^{-1/2}$."""
     return vocabulary**-0.5 if spec.init_scale is None else spec.init_scale
 
 
-def start(key: PRNGKeyArray, spec: Spec) -> Features:
+def start(key: PRNGKeyArray, spec: TheorySpec) -> Features:
     """Normal numbers of size $\\sigma_0$."""
     action = spec.action
     m = spec.per_class

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from ..observables import FeatureObserved
-from ..spec import Spec
+from ..spec import TheorySpec
 from . import feature_model, paths
 from .feature_model import Features
 
@@ -31,12 +31,12 @@ def initial(V: Features) -> FeatureState:
     return FeatureState(V, never, never, jnp.asarray(paths.LOG_OF_NO_TIME))
 
 
-def step_size(spec: Spec):
+def step_size(spec: TheorySpec):
     r"""$\eta$: given, or 0.5 n_g n_y, which moves an entry by 0.25 at most."""
     return 0.5 * spec.action.table.size if spec.eta is None else spec.eta
 
 
-def descend(x: FeatureState, t: Array, spec: Spec) -> FeatureState:
+def descend(x: FeatureState, t: Array, spec: TheorySpec) -> FeatureState:
     """One update of gradient descent; t counts those before it."""
     numbers = feature_model.constants(spec)
     eta = step_size(spec)
@@ -54,7 +54,7 @@ def descend(x: FeatureState, t: Array, spec: Spec) -> FeatureState:
     )
 
 
-def flow_step(x: FeatureState, spec: Spec) -> FeatureState:
+def flow_step(x: FeatureState, spec: TheorySpec) -> FeatureState:
     """One stride along the path of the gradient flow."""
     numbers = feature_model.constants(spec)
 
@@ -66,7 +66,7 @@ def flow_step(x: FeatureState, spec: Spec) -> FeatureState:
     return FeatureState(V, x.began, x.learned, log_time)
 
 
-def measure(x: FeatureState, spec: Spec) -> FeatureObserved:
+def measure(x: FeatureState, spec: TheorySpec) -> FeatureObserved:
     """All that is recorded."""
     action = spec.action
     numbers = feature_model.constants(spec)

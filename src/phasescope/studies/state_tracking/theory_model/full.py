@@ -16,7 +16,7 @@ import phasescope as ps
 
 from .. import data
 from ..observables import DenseObserved
-from ..spec import Spec, end_of_stage
+from ..spec import TheorySpec, end_of_stage
 from . import dense, feature_model, features
 from .dense import Dense
 
@@ -26,7 +26,7 @@ VALUE_SLOT = 4
 ATTENTION_STEPS = 200  # of a stage, where the spec leaves them open
 
 
-def listed(spec: Spec, length: int) -> data.Chains:
+def listed(spec: TheorySpec, length: int) -> data.Chains:
     """Every chain of this length, if they are few enough."""
     data.check_length(length, spec.variables)
     action = spec.action
@@ -40,17 +40,17 @@ def listed(spec: Spec, length: int) -> data.Chains:
     return data.every_chain(action, spec.variables, length)
 
 
-def initial(key: Array, spec: Spec) -> Dense:
+def initial(key: Array, spec: TheorySpec) -> Dense:
     """W at its starting size for the real vocabulary, Q zero."""
     return dense.start(key, spec, feature_model.scale(spec, float(spec.tokens.size)))
 
 
-def constants(spec: Spec) -> feature_model.Constants:
+def constants(spec: TheorySpec) -> feature_model.Constants:
     """With the size of the real vocabulary; called inside, since a plan is also built for columns of floats."""
     return feature_model.constants(spec, float(spec.tokens.size))
 
 
-def frozen(spec: Spec) -> np.ndarray:
+def frozen(spec: TheorySpec) -> np.ndarray:
     """1 where W trains: the value slot ignores variables (Assumption B.1)."""
     mask = np.ones((len(dense.slots(spec)), 1, 1, data.SLOTS, 1))
     for index, slot in enumerate(dense.slots(spec)):
@@ -59,7 +59,7 @@ def frozen(spec: Spec) -> np.ndarray:
     return mask
 
 
-def feature_stage(spec: Spec, singles: data.Chains) -> ps.Stage:
+def feature_stage(spec: TheorySpec, singles: data.Chains) -> ps.Stage:
     """W by gradient descent over every chain of length 1."""
 
     def step(model: Dense, t: Array, key: Array) -> Dense:
@@ -71,7 +71,7 @@ def feature_stage(spec: Spec, singles: data.Chains) -> ps.Stage:
     return ps.Stage("features", ps.iterate(step), ps.log_times(spec.feature_steps, 60))
 
 
-def _single_losses(W: Array, spec: Spec, singles: data.Chains) -> Float[Array, "output_slot"]:
+def _single_losses(W: Array, spec: TheorySpec, singles: data.Chains) -> Float[Array, "output_slot"]:
     numbers = constants(spec)
     losses = [
         dense.single_loss(W[index], slot, singles, spec.tokens, numbers)
@@ -80,7 +80,7 @@ def _single_losses(W: Array, spec: Spec, singles: data.Chains) -> Float[Array, "
     return jnp.stack(losses)
 
 
-def attention_stage(spec: Spec, chain: data.Chains) -> ps.Stage:
+def attention_stage(spec: TheorySpec, chain: data.Chains) -> ps.Stage:
     """Q on the value slot: both steps of T^2 (Algorithm 1), or step 2 with the answers of the last stage's model."""
     length = chain.length
     steps = (1, 2) if spec.algorithm == 1 else (2,)
@@ -105,7 +105,7 @@ def attention_stage(spec: Spec, chain: data.Chains) -> ps.Stage:
     return ps.Stage(f"length {length}", dynamics, times, enter, **_ending(spec, length))
 
 
-def _ending(spec: Spec, length: int) -> dict[str, Any]:
+def _ending(spec: TheorySpec, length: int) -> dict[str, Any]:
     """Algorithm 2 ends its first stage at loss d^-E_1; later ones take all their steps, since
     records hold the loss at length 2 only."""
     if spec.algorithm == 1 or length > 2:
@@ -117,7 +117,7 @@ def _ending(spec: Spec, length: int) -> dict[str, Any]:
     }
 
 
-def _value_loss(model: Dense, spec: Spec, chain: data.Chains, step: int) -> Float[Array, ""]:
+def _value_loss(model: Dense, spec: TheorySpec, chain: data.Chains, step: int) -> Float[Array, ""]:
     return dense.answer_loss(
         model=model,
         index=dense.slots(spec).index(VALUE_SLOT),
@@ -129,7 +129,7 @@ def _value_loss(model: Dense, spec: Spec, chain: data.Chains, step: int) -> Floa
     )
 
 
-def _own_values(model: Dense, spec: Spec, chain: data.Chains, last: int) -> Array:
+def _own_values(model: Dense, spec: TheorySpec, chain: data.Chains, last: int) -> Array:
     return dense.greedy_values(
         model=model,
         index=dense.slots(spec).index(VALUE_SLOT),
@@ -140,7 +140,7 @@ def _own_values(model: Dense, spec: Spec, chain: data.Chains, last: int) -> Arra
     )
 
 
-def measure(model: Dense, spec: Spec, singles: data.Chains) -> DenseObserved:
+def measure(model: Dense, spec: TheorySpec, singles: data.Chains) -> DenseObserved:
     """All that is recorded; what belongs to a slot that is not trained is left out."""
     chosen = dense.slots(spec)
     found: dict[str, Array] = {}
@@ -153,7 +153,7 @@ def measure(model: Dense, spec: Spec, singles: data.Chains) -> DenseObserved:
     return DenseObserved(slot_loss=_single_losses(model.W, spec, singles), **found)
 
 
-def _copying(model: Dense, spec: Spec) -> dict[str, Array]:
+def _copying(model: Dense, spec: TheorySpec) -> dict[str, Array]:
     W = model.W[dense.slots(spec).index(NAME_SLOT)]
     copy_sum, copy_best, strongest, off_variable = dense.copying(
         W, spec.tokens, constants(spec).bias

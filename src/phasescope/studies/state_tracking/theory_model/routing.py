@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from ..observables import RolloutObserved, RoutingObserved
-from ..spec import Spec
+from ..spec import TheorySpec
 from . import feature_model, histograms, limits, paths, routing_model
 from .feature_model import Features
 from .features import LN10
@@ -36,7 +36,7 @@ class RoutingState(eqx.Module):
     length: Float[Array, ""]
 
 
-def initial(V: Features, spec: Spec) -> RoutingState:
+def initial(V: Features, spec: TheorySpec) -> RoutingState:
     """At the beginning, before any stage has a loss."""
     at = routing_model.begin(spec.start_43, spec.start_44)
     return RoutingState(
@@ -49,7 +49,7 @@ def initial(V: Features, spec: Spec) -> RoutingState:
     )
 
 
-def enter(x: RoutingState, spec: Spec, loss: Loss, length: int) -> RoutingState:
+def enter(x: RoutingState, spec: TheorySpec, loss: Loss, length: int) -> RoutingState:
     """The same scalars, with the loss and the descent direction of a new stage."""
     value, downhill = loss_and_descent_direction(x.at, x.V, spec, loss)
     return RoutingState(
@@ -62,7 +62,7 @@ def enter(x: RoutingState, spec: Spec, loss: Loss, length: int) -> RoutingState:
     )
 
 
-def stage_loss(spec: Spec, stage: int) -> Loss:
+def stage_loss(spec: TheorySpec, stage: int) -> Loss:
     r"""What stage k trains on: both steps of $T^2$ (Algorithm 1), or step 2 of chains of length $2^k$ (Algorithm 2).
 
     The constants are worked out inside: a plan is also built for a whole block of lanes, where
@@ -83,7 +83,7 @@ def stage_loss(spec: Spec, stage: int) -> Loss:
     return loss
 
 
-def _cases(spec: Spec, step: int) -> routing_model.Cases:
+def _cases(spec: TheorySpec, step: int) -> routing_model.Cases:
     """Chains of length 2: one of each orbit where the features have the symmetry, else all."""
     if spec.features == "ideal":
         return routing_model.orbit_cases(spec.action, step)
@@ -91,14 +91,14 @@ def _cases(spec: Spec, step: int) -> routing_model.Cases:
 
 
 def loss_and_descent_direction(
-    at: Routing, V: Features, spec: Spec, loss: Loss
+    at: Routing, V: Features, spec: TheorySpec, loss: Loss
 ) -> tuple[Float[Array, ""], Routing]:
     """Of a stage, at given scalars; the direction is in units of eta / N."""
     value, gradient = jax.value_and_grad(loss)(at, V)
     return value, routing_model.downhill(gradient, spec.vocabulary)
 
 
-def descend(x: RoutingState, spec: Spec, loss: Loss) -> RoutingState:
+def descend(x: RoutingState, spec: TheorySpec, loss: Loss) -> RoutingState:
     """One update of gradient descent."""
     eta = spec.attention_eta
     at = paths.move(x.at, x.downhill, eta)
@@ -109,7 +109,7 @@ def descend(x: RoutingState, spec: Spec, loss: Loss) -> RoutingState:
     )
 
 
-def flow_step(x: RoutingState, spec: Spec, loss: Loss) -> RoutingState:
+def flow_step(x: RoutingState, spec: TheorySpec, loss: Loss) -> RoutingState:
     """One stride along the path of the gradient flow."""
 
     def downhill_at(at: Routing) -> tuple[Float[Array, ""], Routing]:
@@ -123,7 +123,7 @@ def flow_step(x: RoutingState, spec: Spec, loss: Loss) -> RoutingState:
     )
 
 
-def measure(x: RoutingState, spec: Spec) -> RoutingObserved:
+def measure(x: RoutingState, spec: TheorySpec) -> RoutingObserved:
     """All that is recorded."""
     numbers = feature_model.constants(spec)
     scalars = x.at.scalars()
@@ -148,12 +148,12 @@ def measure(x: RoutingState, spec: Spec) -> RoutingObserved:
     )
 
 
-def test_lengths(spec: Spec) -> np.ndarray:
+def test_lengths(spec: TheorySpec) -> np.ndarray:
     """2, 4, ..., four times the length of the last stage; powers of two."""
     return 2 ** np.arange(1, spec.stages + 3)
 
 
-def inspect(x: RoutingState, spec: Spec) -> RolloutObserved:
+def inspect(x: RoutingState, spec: TheorySpec) -> RolloutObserved:
     """Accuracies over random chains."""
     found = accuracies(
         key=jr.key(TEST_KEY),

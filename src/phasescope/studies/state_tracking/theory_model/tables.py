@@ -10,7 +10,7 @@ import xarray as xr
 from jaxtyping import Array
 
 from .. import data
-from ..spec import Spec
+from ..spec import TheorySpec
 from . import dense, feature_model, limits, routing_model
 from .feature_model import Constants, Features
 from .full import VALUE_SLOT
@@ -37,7 +37,7 @@ def gradient_identity(
 def _identity(group: str, N: int, step: int) -> tuple[float, ...]:
     """One row: departures of the scaled full gradient from the scalars', sizes of the latter, and
     the difference of the losses."""
-    spec = Spec(group=group, variables=N, length=1, power=4)
+    spec = TheorySpec(group=group, variables=N, power=4)
     numbers = feature_model.constants(spec, float(spec.tokens.size))
     V = _perturbed(limits.ideal_features(spec.action, 0.4 * numbers.clip))
     at = routing_model.Routing(*(jnp.asarray(x) for x in (0.7, 0.1, 0.4, -0.2)))
@@ -64,7 +64,7 @@ def _perturbed(V: Features) -> Features:
 
 
 def _full_gradient(
-    V: Features, at: routing_model.Routing, spec: Spec, numbers: Constants, step: int
+    V: Features, at: routing_model.Routing, spec: TheorySpec, numbers: Constants, step: int
 ) -> tuple[Array, dense.Dense]:
     """Loss and gradient of the full model over every chain of length 2, with the blocks of Q that
     the scalars stand for."""
@@ -123,7 +123,7 @@ def accuracy_by_length(
     samples: int = 500,
 ) -> xr.Dataset:
     """Accuracies with the limit features at given diagonals of Q, off-diagonals 0, clip at 5 log d."""
-    spec = Spec(group=group, vocabulary=vocabulary, power=power)
+    spec = TheorySpec(group=group, vocabulary=vocabulary, power=power)
     with jax.enable_x64(True):
         numbers = feature_model.constants(spec)
         V = limits.ideal_features(spec.action, numbers.clip)
