@@ -168,9 +168,9 @@ def at_least(
 
 
 def reached(run: xr.Dataset, end: float | None = None) -> Verdict:
-    """The records go on to `end`.
+    """The records go on to `end`, and none was left out.
 
-    If not the run broke off, and what it would have shown later is not known.
+    If not the run broke off, and what it would have shown is not known.
 
         >>> run = xr.Dataset(coords={"time": [0.0, 1.0, 2.0]})
         >>> ps.reached(run, 10.0).measured
@@ -186,10 +186,14 @@ def reached(run: xr.Dataset, end: float | None = None) -> Verdict:
     """
     if end is None:
         end = _planned_end(run)
-    last = float(run.time[-1])
+    count = run.sizes["time"]
+    last = float(run.time[-1]) if count else 0.0
     if not last >= end * (1 - ROUNDING):
         return undecided(f"the run stops at {last:.6g} of {end:.6g}", "a run to the end")
-    return Verdict(Outcome.HOLDS, "", "")
+    made = int(run.attrs.get("records", count))
+    if count < made:
+        return undecided(f"the run has {count} of its {made} records", "all records")
+    return Verdict(Outcome.HOLDS, "", "", is_guard=True)
 
 
 def _planned_end(run: xr.Dataset) -> float:

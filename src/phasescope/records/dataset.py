@@ -100,6 +100,7 @@ def description(
         "precision": _precision(records),
         "status": "diverged" if np.isfinite(diverged_at.values).all() else "finished",
         "phasescope": __version__,
+        "records": len(records.time),
     }
     return words | clock(job.plan())
 

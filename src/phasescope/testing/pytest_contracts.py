@@ -19,17 +19,25 @@ import xarray as xr
 
 from ..analysis.align import exact_joins, would_lose_records
 from ..analysis.verdict import Outcome
-from ..claims.claim import Claim, Regime
+from ..claims.claim import PLAIN, Claim, Regime
 from ..claims.requests import Request, Runs
-from ..claims.statement import unfit
+from ..claims.statement import Kind, unfit
 from ..figures.figure import Figure
 from ..study import Study
 from ..verbs.check import ClaimInRegime, chosen_claims, judge, judge_datasets
 from ..verbs.context import Context, default_context
 from ..verbs.evidence import Evidence
 from ..verbs.regimes import standing
+from .mutations import SMALL, clock_changed, mutated
 from .spoiling import Change, cut_short
-from .structureless import CONSTANTS, constant_name, structureless
+from .structureless import (
+    CONSTANTS,
+    MANY_NOISES,
+    constant_name,
+    ends_of,
+    noises,
+    structureless,
+)
 
 HOLDS = Outcome.HOLDS
 
@@ -48,6 +56,18 @@ def outcome_on_bad(claim: Claim, evidence: Sequence[xr.Dataset]) -> Outcome:
         if would_lose_records(problem):
             return Outcome.UNDECIDED
         raise
+
+
+def outcome_on_little(claim: Claim, evidence: Sequence[xr.Dataset]) -> Outcome:
+    """The same on evidence that may lack a record that the claim asks for: a ledger is undecided then."""
+    try:
+        return outcome_on_bad(claim, evidence)
+    except (KeyError, IndexError, ValueError):
+        return Outcome.UNDECIDED
+
+
+def _scaled_in(ds: xr.Dataset, name: str) -> xr.Dataset:
+    return ds.assign({name: SMALL * ds[name]}) if name in ds else ds
 
 
 def _name(row: ClaimInRegime) -> str:
@@ -74,6 +94,8 @@ class ClaimContract:
     repaired: ClassVar[Mapping[str, Change]] = {}
     # Claims whose statement is that something does not change.
     about_no_change: ClassVar[Sequence[str]] = ()
+    # Observables that no identity holds to 2%, each with the reason.
+    not_held: ClassVar[Mapping[str, str]] = {}
 
     @staticmethod
     def context() -> Context:
@@ -124,6 +146,22 @@ class ClaimContract:
         ]
 
     @classmethod
+    def typed_rows_that_hold(cls) -> list[ClaimInRegime]:
+        """Rows of typed claims whose check passes and says something."""
+        return [
+            row
+            for row in chosen_claims(cls.study)
+            if row.claim.typed is not None and row.regime.expect in PLAIN
+        ]
+
+    @classmethod
+    def identities(cls) -> list[ClaimInRegime]:
+        """Rows that notice small changes: identities, and numbers of earlier runs."""
+        kinds = (Kind.IDENTITY, Kind.REGRESSION)
+        rows = cls.typed_rows_that_hold()
+        return [row for row in rows if row.claim.typed and row.claim.typed.kind in kinds]
+
+    @classmethod
     def spoiled(cls) -> Iterator[Any]:
         """A claim, a regime in which it holds (as it is, or repaired), and a way to spoil the evidence."""
         for claim in cls.study.claims:
@@ -149,6 +187,9 @@ class ClaimContract:
         elif "trained" in wanted:
             rows = [pytest.param(row, id=_name(row)) for row in self.rows_that_hold_on_a_run()]
             metafunc.parametrize("trained", rows)
+        elif "typed" in wanted:
+            rows = [pytest.param(row, id=_name(row)) for row in self.typed_rows_that_hold()]
+            metafunc.parametrize("typed", rows)
         elif "regime" in wanted:
             metafunc.parametrize(("claim", "regime"), _named(chosen_claims(self.study)))
 
@@ -192,32 +233,70 @@ class ClaimContract:
         )
 
     def test_structureless_evidence_does_not_pass(self, claim, regime, gathered):
-        """Noise, constants and lost numbers; a claim that nothing changes holds on both constants, and only there."""
+        """Noise, constants and lost numbers; a claim that nothing changes holds on constants, and only there."""
         held = [
             name
             for name, evidence in structureless(gathered(regime))
             if outcome(claim, evidence) is HOLDS
         ]
-        may_hold = (
-            [constant_name(value) for value in CONSTANTS]
-            if claim.id in self.about_no_change
-            else []
+        may_hold = [constant_name(value) for value in CONSTANTS]
+        excess = [
+            name for name in held if claim.id not in self.about_no_change or name not in may_hold
+        ]
+        assert not excess, f"it holds on {', '.join(excess)}"
+
+    @pytest.mark.full
+    def test_no_noise_of_two_hundred_passes(self, claim, regime, gathered):
+        held = [
+            name
+            for name, evidence in noises(gathered(regime), MANY_NOISES)
+            if outcome(claim, evidence) is HOLDS
+        ]
+        assert not held, f"it holds on {len(held)} of {MANY_NOISES}: {', '.join(held[:5])}"
+
+    def test_first_and_last_record_alone_do_not_pass(self, trained, gathered):
+        claim, regime = trained
+        evidence = gathered(regime)
+        ends = [ends_of(ds) for ds in evidence]
+        if all(a is b for a, b in zip(ends, evidence, strict=True)):
+            pytest.skip("the evidence has few records")
+        assert outcome_on_little(claim, ends) is not HOLDS, "it holds on first and last record"
+
+    def test_a_row_notices_what_its_kind_must(self, typed, gathered):
+        """An identity two per cent, a sign its reversal, a rate another power: in some observable."""
+        claim, regime = typed
+        noticed = any(
+            outcome_on_little(claim, evidence) is not HOLDS
+            for _, evidence in mutated(claim.typed.kind, gathered(regime))
         )
-        assert held == may_hold, (
-            f"it holds on {', '.join(held) or 'nothing'}; it may on {', '.join(may_hold) or 'nothing'}"
-        )
+        assert noticed, f"a row of kind {claim.typed.kind} that notices nothing it should"
+
+    def test_every_observable_and_clock_is_held_by_an_identity(self, gathered):
+        """A change of two per cent in any observable is noticed by a row of kind identity or regression."""
+        rows = self.identities()
+        if not rows:
+            pytest.skip("no identity among the claims")
+        unnoticed: set[str] = set()
+        noticed: set[str] = set()
+        for claim, regime in rows:
+            evidence = gathered(regime)
+            found = {n for ds in evidence for n in ds.data_vars if ds[n].dtype.kind == "f"}
+            unnoticed |= {str(name) for name in found}
+            for name in sorted(unnoticed - noticed):
+                changed = [_scaled_in(ds, name) for ds in evidence]
+                if outcome_on_little(claim, changed) is not HOLDS:
+                    noticed.add(name)
+            if "time" not in noticed and any("time" in ds.dims for ds in evidence):
+                unnoticed.add("time")
+                if outcome_on_little(claim, clock_changed(evidence)) is not HOLDS:
+                    noticed.add("time")
+        left = unnoticed - noticed - set(self.not_held)
+        assert not left, f"no identity notices 2% in {', '.join(sorted(left))}"
 
     def test_no_claim_holds_on_a_run_that_broke_off(self, trained, gathered):
         claim, regime = trained
         short = cut_short(gathered(regime))
-        try:
-            found = outcome_on_bad(claim, short)
-        except (
-            KeyError,
-            IndexError,
-        ):  # a record that the claim asks for is missing: the ledger calls it undecided
-            found = Outcome.UNDECIDED
-        assert found is not HOLDS, "it holds on a run that broke off"
+        assert outcome_on_little(claim, short) is not HOLDS, "it holds on a run that broke off"
 
 
 class VerdictContract:

@@ -7,8 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import xarray as xr
 
-NOISE_SEEDS = (0, 100)
-CONSTANTS = (1.0, 0.7)
+# How many noises a claim is shown; `make full` shows ten times as many.
+NOISES = 20
+MANY_NOISES = 200
+CONSTANTS = (0.0, 1.0, 0.7)
+# With fewer records than this, first and last are most of them.
+FEW = 5
 
 
 def noise_like(ds: xr.Dataset, seed: int = 0) -> xr.Dataset:
@@ -25,6 +29,13 @@ def constant_like(ds: xr.Dataset, value: float = 1.0) -> xr.Dataset:
     return _filled(ds, fill)
 
 
+def ends_of(ds: xr.Dataset) -> xr.Dataset:
+    """The first and the last record only."""
+    if ds.sizes.get("time", 0) < FEW:
+        return ds
+    return ds.isel(time=[0, -1])
+
+
 def _filled(ds: xr.Dataset, fill: Callable[[tuple[int, ...]], np.ndarray]) -> xr.Dataset:
     """Other floats in their place; whole numbers and names stay."""
     data = {}
@@ -35,10 +46,20 @@ def _filled(ds: xr.Dataset, fill: Callable[[tuple[int, ...]], np.ndarray]) -> xr
     return ds.copy(data=data)
 
 
-def structureless(evidence: Sequence[xr.Dataset]) -> Iterator[tuple[str, list[xr.Dataset]]]:
-    """Noise, constants and lost numbers in the shape of the evidence, each with its name."""
-    for seed in NOISE_SEEDS:
-        yield f"noise of seed {seed}", [noise_like(ds, seed + i) for i, ds in enumerate(evidence)]
+def noises(
+    evidence: Sequence[xr.Dataset], count: int = NOISES
+) -> Iterator[tuple[str, list[xr.Dataset]]]:
+    """Noises in the shape of the evidence, each with its name."""
+    for seed in range(count):
+        made = [noise_like(ds, 100 * seed + i) for i, ds in enumerate(evidence)]
+        yield f"noise of seed {seed}", made
+
+
+def structureless(
+    evidence: Sequence[xr.Dataset], count: int = NOISES
+) -> Iterator[tuple[str, list[xr.Dataset]]]:
+    """Noises, constants and lost numbers in the shape of the evidence, each with its name."""
+    yield from noises(evidence, count)
     for value in CONSTANTS:
         yield constant_name(value), [constant_like(ds, value) for ds in evidence]
     yield "numbers that were lost", [constant_like(ds, np.nan) for ds in evidence]

@@ -13,6 +13,7 @@ import numpy as np
 import xarray as xr
 
 from ..claims.assumptions import (
+    ROUNDING,
     Assumptions,
     Met,
     Numbers,
@@ -187,6 +188,18 @@ def _restricted(ds: xr.Dataset, numbers: Any, rules: dict[str, Any]) -> xr.Datas
     for rule in rules.values():
         mask = mask & records_met(rule, numbers, ds["time"]).reset_coords(drop=True)
     if mask.dims == ("time",):
-        return ds.isel(time=np.flatnonzero(mask.values))
+        return _shortened(ds, np.flatnonzero(mask.values))
     inside = {name: ds[name].where(mask) for name in ds.data_vars if "time" in ds[name].dims}
     return ds.assign(inside)
+
+
+def _shortened(ds: xr.Dataset, kept: np.ndarray) -> xr.Dataset:
+    """Some records of a run, which count as all of it if the run itself has all of its own."""
+    short = ds.isel(time=kept)
+    end = ds.attrs.get("planned_end")
+    complete = end is None or float(ds["time"][-1]) >= end * (1 - ROUNDING)
+    missing = max(int(ds.attrs.get("records", ds.sizes["time"])) - ds.sizes["time"], 0)
+    attrs: dict[str, Any] = {"records": kept.size + missing}
+    if complete and end is not None and kept.size:
+        attrs["planned_end"] = float(short["time"][-1])
+    return short.assign_attrs(attrs)
