@@ -372,8 +372,8 @@ def test_a_constant_has_the_shape_of_the_evidence():
 def test_structureless_evidence_is_noise_constants_and_lost_numbers():
     names = [name for name, _ in structureless([sample])]
     assert names == [
-        "noise of seed 0",
-        "noise of seed 100",
+        *(f"noise of seed {seed}" for seed in range(20)),
+        "the constant 0",
         "the constant 1",
         "the constant 0.7",
         "numbers that were lost",

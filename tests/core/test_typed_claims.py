@@ -143,55 +143,27 @@ def test_an_assumption_that_cannot_be_evaluated_is_named():
     made = claim(
         ps.on("training", ps.runs(quadratic)), assumes=ps.assume(lane={"x": lambda s: s.no})
     )
-    with pytest.raises(ps.PlanError, match='"lem1".*"x"'):
+    with pytest.raises(ps.PlanError, match=r'"lem1".*"x"'):
         standing(study_of(made), made, made.regimes[0])
 
 
 # --- rows -------------------------------------------------------------------------------------------------------------
 
-KEYS = [
-    "kind",
-    "whose",
-    "on",
-    "word",
-    "assumptions",
-    "margin",
-    "flips_at",
-    "compared",
-    "asked",
-    "sizes",
-    "where_at",
-    "sources",
-    "registered",
-    "tex",
-    "page",
-    "study",
-    "claim",
-    "cites",
-    "statement",
-    "regime",
-    "outcome",
-    "expected",
-    "because",
-    "measured",
-    "required",
-    "where",
-    "value",
-    "runs",
-    "reduced",
-    "seconds",
-    "error",
-    "recorded",
-    "outdated",
-    "at",
-    "vacuous",
-]
+OLD_KEYS = """
+    study claim cites statement regime outcome expected because measured required where value runs
+    reduced seconds error recorded outdated at vacuous
+"""
+NEW_KEYS = """
+    kind whose on word assumptions margin flips_at compared asked sizes where_at sources registered
+    tex page
+"""
+KEYS = {*OLD_KEYS.split(), *NEW_KEYS.split()}
 
 
 def test_a_row_has_the_keys_of_the_contract(store):
     ledger = ps.check(study_of(claim(ps.on("training", ps.runs(quadratic)))))
     row = json.loads(json.dumps(ledger.to_json()))["rows"][0]
-    assert set(KEYS) <= set(row)
+    assert set(row) >= KEYS
     assert (row["kind"], row["whose"], row["on"]) == ("monotone", "paper", "training")
     assert row["word"] == "holds"
     assert row["regime"] == "theory"
@@ -278,7 +250,7 @@ def test_statements_without_a_claim_are_listed(store):
 def test_a_ledger_is_a_table_of_pandas(store):
     table = ps.check(study_of(claim(ps.on("training", ps.runs(quadratic))))).to_dataframe()
     assert table.loc[0, "word"] == "holds"
-    assert set(KEYS) <= set(table.columns)
+    assert set(table.columns) >= KEYS
 
 
 # --- one's own evidence -----------------------------------------------------------------------------------------------
