@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import html.parser
 import json
 import re
@@ -108,6 +109,21 @@ def reaches_zero(ds):
     return ps.Verdict(FAILS, "1e-4", "0")
 
 
+@ps.claim(
+    "Lemma 5",
+    ps.on("training", ps.tables(curves)),
+    ps.on("printed equations", ps.tables(curves, count=30)),
+    id="lem5",
+    kind="sign",
+    whose="ours",
+    tex="L_t > 0",
+    page="p. 9",
+)
+def stays_positive(ds):
+    """The loss is positive."""
+    return ps.positive(ds.loss, "loss")
+
+
 @ps.figure("Figure 1", ps.tables(curves))
 def learning_curve(ds, axes):
     """The loss against time."""
@@ -127,7 +143,7 @@ def no_evidence(ds, axes):
 
 def study(
     name="toy",
-    claims=(falls, reaches_zero),
+    claims=(falls, reaches_zero, stays_positive),
     figures=(learning_curve, wrong_name, no_evidence),
     **more,
 ):
@@ -144,12 +160,17 @@ def hostile_study():
     draw = lambda ds, axes: axes.plot([1, 2])
     draw.__name__, draw.__doc__ = HOSTILE, HOSTILE
     claim = ps.claim(HOSTILE, ps.published(ps.tables(table), expect=FAILS, because=HOSTILE))(check)
+    typed = ps.claim(
+        HOSTILE, ps.on("training", ps.tables(table)), kind="sign", tex=HOSTILE, page=HOSTILE
+    )(check)
+    typed = dataclasses.replace(typed, id=f"{HOSTILE} typed")
     return study(
         HOSTILE,
-        (claim,),
+        (claim, typed),
         (ps.figure(HOSTILE, ps.tables(table))(draw),),
         paper=HOSTILE,
         bibtex=HOSTILE,
+        unchecked={HOSTILE: HOSTILE},
     )
 
 
@@ -181,10 +202,10 @@ def page(written):
     return written.html.read_text(encoding="utf-8")
 
 
-def test_every_row_is_counted_once():
+def test_every_row_is_counted_once_under_the_word_that_it_has():
     assert report.counts(MIXED) == {
-        "toy": report.Tally(2, 2, 1, 2),
-        "other": report.Tally(2, 0, 0, 0),
+        "toy": report.Tally({report.Group.UNTYPED: {"holds": 2, "undecided": 2, "fails": 3}}, 2),
+        "other": report.Tally({report.Group.UNTYPED: {"holds": 2}}, 0),
     }
 
 
@@ -198,8 +219,10 @@ def test_a_claim_that_holds_in_one_regime_only_is_found_with_all_its_rows():
     ]
 
 
-def test_a_vacuous_success_stands_beside_the_undecided():
-    assert [r.claim for r in report.findings(MIXED).undecided] == ["c", "h"]
+def test_a_vacuous_success_is_listed_as_such():
+    found = report.findings(MIXED)
+    assert [r.claim for r in found.undecided] == ["c"]
+    assert [r.claim for r in found.empty] == ["h"]
 
 
 def test_text_says_outcome_expectation_and_size_in_words():
@@ -253,7 +276,7 @@ def test_markdown_of_a_study_starts_no_cell_link_html_or_formula():
         if "a\\|b" in x
     )
     assert r"\[x\](javascript:1) &lt;b&gt; \$y\$" in line
-    assert len(re.findall(r"(?<!\\)\|", line)) == 8
+    assert len(re.findall(r"(?<!\\)\|", line)) == 9
 
 
 def test_markdown_puts_surprises_first():
@@ -261,7 +284,7 @@ def test_markdown_puts_surprises_first():
     assert (
         text.index("### Surprises")
         < text.index("**d**")
-        < text.index("### What fails")
+        < text.index("### Fails")
         < text.index("**b**")
     )
 
@@ -269,7 +292,16 @@ def test_markdown_puts_surprises_first():
 def test_findings_come_before_studies_and_surprises_before_failures(page):
     places = [
         page.index(f'id="{id}"')
-        for id in ("findings", "surprises", "failures", "regimes", "undecided", "study-toy")
+        for id in (
+            "findings",
+            "surprises",
+            "false",
+            "fails",
+            "undecided",
+            "regimes",
+            "thin",
+            "study-toy",
+        )
     ]
     assert places == sorted(places)
 
@@ -279,9 +311,34 @@ def test_the_reason_of_an_established_failure_is_told(page):
 
 
 def test_an_outcome_that_changed_is_named_as_such(page):
-    surprises = page[page.index('id="surprises"') : page.index('id="failures"')]
+    surprises = page[page.index('id="surprises"') : page.index('id="false"')]
     assert "reaches_zero" in surprises
     assert "! expected holds" in surprises
+
+
+def test_the_page_counts_our_statements_apart_and_by_word(page):
+    summary = page[page.index('class="summary"') : page.index("<nav>")]
+    ours = summary[summary.index("<td>ours</td>") :].split("</tr>")[0]
+    assert re.findall(r'class="number">(\d+)<', ours)[0] == "2"
+    untyped = summary[summary.index("<td>untyped</td>") :].split("</tr>")[0]
+    assert re.findall(r'class="number">(\d+)<', untyped) == ["1", "0", "2"]  # holds, false, fails
+
+
+def test_the_page_shows_what_a_statement_was_held_against_its_kind_and_its_margin(page):
+    assert "printed equations, theory" in page
+    assert "Lemma 5, p. 9, sign, ours" in page
+    assert 'class="word holds"' in page
+
+
+def test_statements_without_a_row_stand_in_the_page_and_in_the_json(tmp_path):
+    made = report.write_report(
+        [study(figures=(), unchecked={"Figure 7": "needs <b>a corpus</b>"})], Context(), tmp_path
+    )
+    listed = made.html.read_text(encoding="utf-8").split('id="unchecked"')[1]
+    assert "Figure 7: needs &lt;b&gt;a corpus" in listed
+    assert json.loads(made.json.read_text())["unchecked"]["toy"] == {
+        "Figure 7": "needs <b>a corpus</b>"
+    }
 
 
 def test_no_element_of_a_study_reaches_the_page(page):
@@ -327,7 +384,7 @@ def test_the_page_follows_the_readers_choice_of_light_or_dark(page):
 
 
 def test_one_plot_serves_all_rows_that_share_their_evidence(page):
-    assert page.count('href="#plot-toy-0"') == 3
+    assert page.count('href="#plot-toy-0"') == 4
     assert page.count('id="plot-toy-0"') == 1
 
 

@@ -1,98 +1,71 @@
-"""What a ledger says when it is read as a whole: how many of what, and what deserves attention
-first.
-"""
+"""What a reader of a ledger should look at first."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
+
+from ..analysis.bounds import Source, SourceKind
+from ..analysis.verdict import Outcome, Verdict
+from .appearance import key, margin
 
 if TYPE_CHECKING:
     from .ledger import Row
 
-SYMBOLS = {"holds": "✓", "fails": "✗", "undecided": "?"}
-REDUCED = "judged on reduced-size evidence; --full asks for the full size"
-OUTDATED = "recorded with other code of this study than today's: the numbers are those of that code"
-RECORDED = "judged on evidence recorded on another machine; --recompute runs it again"
-
-
-@dataclasses.dataclass(frozen=True)
-class Caveat:
-    """What to know of the evidence of some rows: a mark for a table, a word, a sentence."""
-
-    mark: str
-    word: str
-    sentence: str
-
-
-def caveats(row: Row) -> list[Caveat]:
-    """What to know of the evidence of this row."""
-    found = []
-    if row.reduced:
-        found.append(Caveat("*", "reduced size", REDUCED))
-    if row.recorded:
-        found.append(Caveat("†", "recorded", RECORDED))
-    if row.outdated:
-        found.append(Caveat("‡", "recorded with other code", OUTDATED))
-    return found
-
-
-def footnotes(ledger: Iterable[Row]) -> list[Caveat]:
-    """The caveats that occur, once each."""
-    return list(dict.fromkeys(caveat for row in ledger for caveat in caveats(row)))
-
-
-@dataclasses.dataclass(frozen=True)
-class Tally:
-    """Every row is counted once: a surprise is only a surprise, whatever its outcome."""
-
-    holds: int = 0
-    fails: int = 0
-    undecided: int = 0
-    surprises: int = 0
-
-    @property
-    def total(self) -> int:
-        return self.holds + self.fails + self.undecided + self.surprises
-
-    def __add__(self, other: Tally) -> Tally:
-        return Tally(
-            holds=self.holds + other.holds,
-            fails=self.fails + other.fails,
-            undecided=self.undecided + other.undecided,
-            surprises=self.surprises + other.surprises,
-        )
-
-    def __str__(self) -> str:
-        surprises = "1 surprise" if self.surprises == 1 else f"{self.surprises} surprises"
-        return f"{self.holds} hold, {self.fails} fail as expected, {self.undecided} undecided as expected, {surprises}"
+# A margin is thin if it is smaller than this.
+THIN = 0.05
+# Chosen tolerances are halved and doubled to see which rows turn.
+HALF = 0.5
+DOUBLE = 2.0
 
 
 @dataclasses.dataclass(frozen=True)
 class Findings:
     """Rows by what a reader should look at first.
 
-    `regime_bound` has all rows of each claim that it names.
+    The lists by word have the rows whose word is the established one; the others are surprises.
+    `regime_bound` has all rows of each claim that it names. `thin`, `unexplained` and `turning` are
+    about bounds that were chosen.
     """
 
-    surprises: tuple[Row, ...]
-    failures: tuple[Row, ...]
-    regime_bound: tuple[tuple[Row, ...], ...]
-    undecided: tuple[Row, ...]
+    surprises: tuple[Row, ...] = ()
+    false: tuple[Row, ...] = ()
+    fails: tuple[Row, ...] = ()
+    against: tuple[Row, ...] = ()
+    not_yet: tuple[Row, ...] = ()
+    empty: tuple[Row, ...] = ()
+    not_reproduced: tuple[Row, ...] = ()
+    outside: tuple[Row, ...] = ()
+    undecided: tuple[Row, ...] = ()
+    regime_bound: tuple[tuple[Row, ...], ...] = ()
+    thin: tuple[Row, ...] = ()
+    turning: tuple[Row, ...] = ()
+    unexplained: tuple[Row, ...] = ()
 
 
-def counts(ledger: Iterable[Row]) -> dict[str, Tally]:
-    """The tally of every study in the ledger."""
-    found: dict[str, Tally] = {}
-    for row in ledger:
-        kind = "surprises" if row.surprising else row.outcome
-        found[row.study] = found.get(row.study, Tally()) + Tally(**{kind: 1})
-    return found
+# The lists that are shown with the reason of each row, in this order.
+BY_WORD = {
+    "false": "False",
+    "fails": "Fails, of untyped rows",
+    "against": "Against, up to the sizes looked at",
+    "not_yet": "Not yet",
+    "empty": "Vacuous or trivial",
+    "not_reproduced": "Not reproduced, or changed",
+    "outside": "Outside of the assumptions",
+    "undecided": "Undecided",
+}
+# The lists that are shown with a number of each row.
+BY_NUMBER = {
+    "thin": f"Thin margins: below {THIN:g} on a bound that was chosen",
+    "turning": "What halving or doubling every chosen tolerance would turn",
+    "unexplained": "Bounds chosen without a reason",
+}
+CALM = "None: every word is the established one."
 
 
 def findings(ledger: Iterable[Row]) -> Findings:
-    """What changed, what fails, what holds in some regimes only, and what nobody can tell."""
+    """What changed, what does not hold and why, and what hangs on a number that was chosen."""
     rows = list(ledger)
     settled = [row for row in rows if not row.surprising]
     claims: dict[tuple[str, str], list[Row]] = {}
@@ -100,25 +73,85 @@ def findings(ledger: Iterable[Row]) -> Findings:
         claims.setdefault((row.study, row.claim), []).append(row)
     return Findings(
         surprises=tuple(row for row in rows if row.surprising),
-        failures=tuple(row for row in settled if row.outcome == "fails"),
-        regime_bound=tuple(
-            tuple(group) for group in claims.values() if "holds" in _outcomes(group) != {"holds"}
-        ),
-        undecided=tuple(row for row in settled if row.outcome == "undecided" or is_vacuous(row)),
+        false=_having(settled, "false"),
+        fails=_having(settled, "fails"),
+        against=_having(settled, "against"),
+        not_yet=_having(settled, "not_yet"),
+        empty=tuple(row for row in settled if is_empty(row)),
+        not_reproduced=_having(settled, "not_reproduced", "changed"),
+        outside=_having(settled, "outside"),
+        undecided=_having(settled, "undecided"),
+        regime_bound=tuple(tuple(group) for group in claims.values() if _is_mixed(group)),
+        thin=tuple(row for row in rows if is_thin(row)),
+        turning=tuple(row for row in rows if is_turned(row)),
+        unexplained=tuple(row for row in rows if row.is_typed and unexplained(row)),
     )
 
 
-def is_vacuous(row: Row) -> bool:
-    """The statement holds but says nothing here."""
-    return row.vacuous and row.outcome == "holds"
+def is_empty(row: Row) -> bool:
+    """The statement says nothing here: its premises exclude each other, or its bound is too weak."""
+    return key(row) in ("vacuous", "trivial") or (row.vacuous and row.outcome == Outcome.HOLDS)
 
 
-def surprise(row: Row) -> str:
-    """In what way the row is not what was established; nothing if it is."""
-    if row.error:
-        return "could not be checked"
-    return f"expected {row.expected}" if row.surprising else ""
+def is_thin(row: Row) -> bool:
+    """The margin is small, and that of a bound that was chosen."""
+    if row.margin is None or abs(row.margin) >= THIN:
+        return False
+    deciding = [part for part in _parts(row) if part.margin == row.margin]
+    sources = [source for part in deciding for source in part.sources]
+    return any(map(_is_chosen, sources if deciding else row.sources))
 
 
-def _outcomes(rows: list[Row]) -> set[str]:
-    return {row.outcome for row in rows if not row.error}
+def is_turned(row: Row) -> bool:
+    """Half or twice of every chosen tolerance would turn the outcome."""
+    if row.flips_at is None:
+        return False
+    if row.outcome == Outcome.HOLDS:
+        return any(flip > HALF for flip in _flips(row, Outcome.HOLDS))
+    flips = list(_flips(row, Outcome.FAILS))
+    failing = [part for part in _parts(row) if part.outcome == Outcome.FAILS]
+    every_one_is_chosen = len(flips) == max(len(failing), 1)
+    return every_one_is_chosen and all(flip < DOUBLE for flip in flips)
+
+
+def unexplained(row: Row) -> tuple[Source, ...]:
+    """The bounds that were chosen without a reason."""
+    return tuple(source for source in row.sources if _is_chosen(source) and not source.text)
+
+
+def about_number(name: str, row: Row) -> str:
+    """The number for which a row is listed."""
+    if name == "thin":
+        return f"margin {margin(row)}"
+    if name == "turning":
+        return f"{row.outcome}, turned by a factor of {row.flips_at:.3g}"
+    return ", ".join(f"{source.number:g}" for source in unexplained(row))
+
+
+def _flips(row: Row, outcome: Outcome) -> Iterator[float]:
+    """The factors on chosen tolerances that turn the checks with this outcome."""
+    parts = _parts(row)
+    if not parts and row.flips_at is not None and any(map(_is_chosen, row.sources)):
+        yield row.flips_at
+    for part in parts:
+        chosen = any(map(_is_chosen, part.sources))
+        if part.outcome == outcome and part.flips_at is not None and chosen:
+            yield part.flips_at
+
+
+def _parts(row: Row) -> tuple[Verdict, ...]:
+    return () if row.verdict is None else row.verdict.elementary
+
+
+def _is_chosen(source: Source) -> bool:
+    return source.kind == SourceKind.CHOSEN
+
+
+def _having(rows: Iterable[Row], *words: str) -> tuple[Row, ...]:
+    return tuple(row for row in rows if key(row) in words)
+
+
+def _is_mixed(rows: Iterable[Row]) -> bool:
+    """One of the rows holds, and another does not."""
+    words = {key(row) for row in rows if not row.error}
+    return "holds" in words and words != {"holds"}

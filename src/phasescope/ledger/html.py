@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .findings import SYMBOLS, caveats, counts, surprise
+from .appearance import COLOURS, SURPRISE, caveats, key, margin, place, said, surprise, symbol
 from .markup import Markup, join, tag
+from .tally import counts
 
 if TYPE_CHECKING:
     from .ledger import Ledger, Row
@@ -13,38 +14,56 @@ if TYPE_CHECKING:
 
 def ledger_html(ledger: Ledger) -> str:
     """The ledger in a notebook: a fragment with its own few rules of style."""
-    heads = ("claim", "regime", "outcome", "measured", "required", "where")
+    heads = ("claim", "regime", "word", "margin", "measured", "required", "where")
     lines = []
     for row in ledger:
-        cells = (row.claim, regime(row), outcome(row), row.measured, row.required, row.where)
+        cells = (
+            row.claim,
+            regime(row),
+            badge(row),
+            margin(row),
+            row.measured,
+            row.required,
+            row.where,
+        )
         lines.append(tag("tr", *(tag("td", cell) for cell in cells)))
     sums = [tag("p", tag("b", name), f": {tally}.") for name, tally in counts(ledger).items()]
-    style = (
-        ".phasescope-ledger td,.phasescope-ledger th{text-align:left;vertical-align:top}"
-        ".phasescope-ledger .holds b{color:#009E73}.phasescope-ledger .fails b{color:#D55E00}"
-        ".phasescope-ledger .undecided b{color:#56B4E9}.phasescope-ledger .surprise{color:#CC79A7;font-weight:bold}"
-    )
     table = tag(
         "table", tag("thead", tag("tr", *(tag("th", head) for head in heads))), tag("tbody", *lines)
     )
-    said = sums or [tag("p", "The ledger is empty.")]
-    return tag("div", tag("style", Markup(style)), *said, table, class_="phasescope-ledger")
+    told = sums or [tag("p", "The ledger is empty.")]
+    return tag("div", tag("style", Markup(_style())), *told, table, class_="phasescope-ledger")
 
 
-def outcome(row: Row) -> Markup:
+def _style() -> str:
+    """Rules of the fragment: a colour for each word."""
+    scope = ".phasescope-ledger"
+    rules = [f"{scope} td,{scope} th{{text-align:left;vertical-align:top}}"]
+    rules += [f"{scope} .{name_of(w)} b{{color:{colour}}}" for w, colour in COLOURS.items()]
+    rules.append(f"{scope} .surprise{{color:{SURPRISE};font-weight:bold}}")
+    return "".join(rules)
+
+
+def name_of(word: str) -> str:
+    """The class of a word in style sheets."""
+    return word.replace("_", "-")
+
+
+def badge(row: Row) -> Markup:
     """Symbol, word and colour; and what was expected instead, if it was."""
-    badge = tag(
+    word = tag(
         "span",
-        tag("b", SYMBOLS[row.outcome], aria_hidden="true"),
-        f" {row.outcome}",
-        class_=f"outcome {row.outcome}",
+        tag("b", symbol(row), aria_hidden="true"),
+        f" {said(row)}",
+        class_=f"word {name_of(key(row))}",
+        title=row.word.meaning if row.word is not None else None,
     )
     if not row.surprising:
-        return badge
-    return join((badge, tag("span", f"! {surprise(row)}", class_="surprise")))
+        return word
+    return join((word, tag("span", f"! {surprise(row)}", class_="surprise")))
 
 
 def regime(row: Row) -> Markup:
-    """The regime, and what to know of its evidence."""
+    """What the statement was held against, the regime, and what to know of its evidence."""
     notes = [Markup("<br>") + tag("small", note.word, title=note.sentence) for note in caveats(row)]
-    return join((row.regime, *notes))
+    return join((place(row), *notes))

@@ -146,8 +146,13 @@ class Ledger:
         return len(self.rows)
 
     @property
+    def errors(self) -> list[Row]:
+        """Rows whose check could not be carried out."""
+        return [row for row in self.rows if row.error]
+
+    @property
     def surprises(self) -> list[Row]:
-        """Rows whose outcome changed."""
+        """Rows whose word is not the established one, or that could not be checked."""
         return [row for row in self.rows if row.surprising]
 
     def to_json(self) -> dict[str, Any]:
@@ -165,9 +170,15 @@ class Ledger:
 
     def to_markdown(self) -> str:
         """Counts, findings and all rows, as Markdown."""
-        from .text import ledger_markdown
+        from .markdown import ledger_markdown
 
         return ledger_markdown(self)
+
+    def to_latex(self) -> str:
+        """All rows as a LaTeX table (longtable, booktabs), the paper's statements first."""
+        from .latex import ledger_latex
+
+        return ledger_latex(self)
 
     def _repr_html_(self) -> str:
         from .html import ledger_html

@@ -5,20 +5,21 @@ study.
 from __future__ import annotations
 
 import importlib.resources
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from .. import __version__
-from ..ledger.findings import Tally, counts, findings, is_vacuous
-from ..ledger.html import outcome
+from ..ledger.appearance import SYMBOLS, expected, margin, place, reason
+from ..ledger.findings import BY_NUMBER, BY_WORD, CALM, about_number, findings
+from ..ledger.html import badge, name_of
 from ..ledger.markup import Markup, safe_name, tag
+from ..ledger.tally import Tally, counts
 from .section import Section, between, link, scrolling, study_section
 
 if TYPE_CHECKING:
     from ..ledger.ledger import Row
 
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-KINDS = ("holds", "fails", "undecided", "surprises")
 
 
 def page(sections: Sequence[Section]) -> str:
@@ -42,7 +43,7 @@ def page(sections: Sequence[Section]) -> str:
     body = tag(
         "body",
         tag("header", tag("h1", title), _lede(rows), _summary(sections, rows)),
-        tag("main", _findings(rows), *(study_section(section) for section in sections)),
+        tag("main", _findings(sections, rows), *(study_section(section) for section in sections)),
         tag(
             "footer",
             f"Written by phasescope {__version__}. This file is complete: it loads nothing from elsewhere.",
@@ -52,14 +53,14 @@ def page(sections: Sequence[Section]) -> str:
 
 
 def _lede(rows: Sequence[Row]) -> Markup:
-    total = sum(counts(rows).values(), Tally())
+    surprises = sum(tally.surprises for tally in counts(rows).values())
     claims = len({(row.study, row.claim) for row in rows})
-    if total.surprises == 0:
-        verdict = "Every outcome is the established one."
-    elif total.surprises == 1:
-        verdict = "1 outcome differs from what was established."
+    if surprises == 0:
+        verdict = "Every word is the established one."
+    elif surprises == 1:
+        verdict = "1 word differs from what was established."
     else:
-        verdict = f"{total.surprises} outcomes differ from what was established."
+        verdict = f"{surprises} words differ from what was established."
     return tag(
         "p", f"{_count(claims, 'claim')}, {_count(len(rows), 'verdict')}. {verdict}", class_="lede"
     )
@@ -71,34 +72,33 @@ def _count(number: int, word: str) -> str:
 
 
 def _summary(sections: Sequence[Section], rows: Sequence[Row]) -> Markup:
+    """Counts by word: a line for the paper's statements, one for ours, one for what stands apart."""
     tallies = counts(rows)
-    heads = ("study", "hold", "fail as expected", "undecided as expected", "surprises")
+    present = {
+        word for tally in tallies.values() for found in tally.words.values() for word in found
+    }
+    words = [word for word in SYMBOLS if word in present]
+    heads = ("study", "statements", *(f"{SYMBOLS[w]} {w.replace('_', ' ')}" for w in words))
     lines = []
     for section in sections:
         name = section.study.name
-        tally = tallies.get(name, Tally())
-        numbers = [tag("td", str(getattr(tally, kind)), class_="number") for kind in KINDS]
-        named = tag("th", tag("a", name, href=f"#{safe_name('study', name)}"), scope="row")
-        lines.append(tag("tr", named, *numbers, tag("td", _bar(tally))))
+        for group, found in tallies.get(name, Tally()).words.items():
+            named = tag("th", tag("a", name, href=f"#{safe_name('study', name)}"), scope="row")
+            numbers = [tag("td", str(found.get(word, 0)), class_="number") for word in words]
+            lines.append(tag("tr", named, tag("td", group), *numbers, tag("td", _bar(found))))
     top = tag("tr", *(tag("th", head, scope="col") for head in heads), Markup("<td></td>"))
     table = tag("table", tag("thead", top), tag("tbody", *lines), class_="summary")
-    links = (
-        ("surprises", "surprises"),
-        ("failures", "what fails"),
-        ("regimes", "what depends on the regime"),
-    )
-    nav = [
-        tag("a", words, href=f"#{id}") for id, words in (*links, ("undecided", "what is undecided"))
-    ]
+    links = {"surprises": "Surprises"} | BY_WORD | {"regimes": "What depends on the regime"}
+    nav = [tag("a", words, href=f"#{id}") for id, words in (links | BY_NUMBER).items()]
     return scrolling(table, "verdicts by study") + tag("nav", "Findings: ", between(nav))
 
 
-def _bar(tally: Tally) -> Markup:
-    """The tally as a bar; the numbers beside it say the same."""
+def _bar(found: Mapping[str, int]) -> Markup:
+    """The counts as a bar; the numbers beside it say the same."""
     left = 0.0
     parts = []
-    for kind in KINDS:
-        wide = 160 * getattr(tally, kind) / max(tally.total, 1)
+    for word, number in found.items():
+        wide = 160 * number / max(sum(found.values()), 1)
         parts.append(
             tag(
                 "rect",
@@ -106,7 +106,7 @@ def _bar(tally: Tally) -> Markup:
                 y=0,
                 width=f"{max(wide - 1, 0):.1f}",
                 height=10,
-                class_=kind,
+                class_=name_of(word),
             )
         )
         left += wide
@@ -115,36 +115,38 @@ def _bar(tally: Tally) -> Markup:
     )
 
 
-def _findings(rows: Sequence[Row]) -> Markup:
+def _findings(sections: Sequence[Section], rows: Sequence[Row]) -> Markup:
     found = findings(rows)
-    calm = "None: every outcome is the established one."
     surprises = [_finding(row, _established(row)) for row in found.surprises]
-    failures = [_finding(row, _why(row)) for row in found.failures]
+    lists = [_finding_list("surprises", "Surprises", surprises, CALM)]
+    for id, title in BY_WORD.items():
+        items = [_finding(row, _why(row)) for row in getattr(found, id)]
+        lists.append(_finding_list(id, title, items, "Nothing."))
     regime_bound = [_contrast(group) for group in found.regime_bound]
-    undecided = [_finding(row, _why(row)) for row in found.undecided]
-    return tag(
-        "section",
-        tag("h2", "Findings"),
-        _finding_list("surprises", "Surprises", surprises, calm),
-        _finding_list("failures", "What fails, as established", failures, "Nothing."),
-        _finding_list("regimes", "What holds in some regimes only", regime_bound, "Nothing."),
-        _finding_list("undecided", "Undecided or vacuous", undecided, "Nothing."),
-        id="findings",
+    lists.append(
+        _finding_list("regimes", "What holds in some regimes only", regime_bound, "Nothing.")
     )
+    for id, title in BY_NUMBER.items():
+        items = [_numbered(row, about_number(id, row)) for row in getattr(found, id)]
+        lists.append(_finding_list(id, title, items, "Nothing."))
+    unchecked = [
+        tag("li", f"{section.study.name}, {cites}: {why}")
+        for section in sections
+        for cites, why in section.study.unchecked.items()
+    ]
+    title = "Statements of the paper without a row"
+    lists.append(_finding_list("unchecked", title, unchecked, "None is listed."))
+    return tag("section", tag("h2", "Findings"), *lists, id="findings")
 
 
 def _established(row: Row) -> str:
     if row.because:
-        return f"Established: {row.expected}, because {row.because}"
-    return f"Established: {row.expected}"
+        return f"Established: {expected(row)}, because {row.because}"
+    return f"Established: {expected(row)}"
 
 
 def _why(row: Row) -> str:
-    if row.because:
-        return f"Why: {row.because}"
-    if is_vacuous(row):
-        return "Holds, but vacuously."
-    return ""
+    return f"Why: {reason(row)}" if reason(row) else ""
 
 
 def _finding_list(id: str, name: str, items: Sequence[Markup], empty: str) -> Markup:
@@ -160,22 +162,28 @@ def _finding_list(id: str, name: str, items: Sequence[Markup], empty: str) -> Ma
 
 def _finding(row: Row, why: str) -> Markup:
     where = f", at {row.where}" if row.where else ""
+    slack = f"; margin {margin(row)}" if margin(row) else ""
+    numbers = f"measured: {row.measured}; required: {row.required}{where}{slack}"
     return tag(
         "li",
-        outcome(row),
+        badge(row),
         " ",
         link(row),
-        _source(row, row.regime),
+        _source(row, place(row)),
         row.statement,
         tag("p", why, class_="why") if why else None,
-        tag("p", f"measured: {row.measured}; required: {row.required}{where}", class_="numbers"),
+        tag("p", numbers, class_="numbers"),
     )
+
+
+def _numbered(row: Row, number: str) -> Markup:
+    return tag("li", badge(row), " ", link(row), _source(row, place(row)), number)
 
 
 def _contrast(group: Sequence[Row]) -> Markup:
     first = group[0]
     regimes = [
-        tag("li", outcome(row), f" {row.regime}: {row.because or row.measured}") for row in group
+        tag("li", badge(row), f" {place(row)}: {row.because or row.measured}") for row in group
     ]
     return tag("li", link(first), _source(first), first.statement, tag("ul", *regimes))
 

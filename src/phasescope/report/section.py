@@ -9,9 +9,10 @@ import dataclasses
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ..ledger.findings import Tally, caveats, counts
-from ..ledger.html import outcome, regime
+from ..ledger.appearance import caveats, expected, margin
+from ..ledger.html import badge, regime
 from ..ledger.markup import Markup, safe_name, tag
+from ..ledger.tally import Tally, counts
 from ..verbs.draw import Drawing
 from .thumbnails import DPI, Plot
 
@@ -63,7 +64,7 @@ def study_section(section: Section) -> Markup:
 
 
 def _ledger(section: Section) -> Markup:
-    heads = ("regime", "outcome", "measured", "required", "where", "took")
+    heads = ("regime", "word", "margin", "measured", "required", "where", "took")
     top = tag("thead", tag("tr", *(tag("th", head, scope="col") for head in heads)))
     bodies: dict[str, list[Markup]] = {}
     for row, exhibits in zip(section.rows, section.exhibits, strict=True):
@@ -71,14 +72,23 @@ def _ledger(section: Section) -> Markup:
             told = tag(
                 "div",
                 tag("code", row.claim),
-                tag("span", f" {row.cites}", class_="quiet"),
+                tag("span", f" {_cited(row)}", class_="quiet"),
                 tag("p", row.statement),
+                tag("p", tag("code", row.tex)) if row.tex else None,
             )
             bodies[row.claim] = [
                 tag("tr", tag("th", told, colspan=len(heads), scope="rowgroup"), class_="claim")
             ]
         seconds = f"{row.seconds:.3g} s"
-        cells = (regime(row), outcome(row), row.measured, row.required, row.where, seconds)
+        cells = (
+            regime(row),
+            badge(row),
+            margin(row),
+            row.measured,
+            row.required,
+            row.where,
+            seconds,
+        )
         bodies[row.claim].append(tag("tr", *(tag("td", cell) for cell in cells), id=_anchor(row)))
         bodies[row.claim].append(
             tag("tr", tag("td", _details(row, exhibits), colspan=len(heads)), class_="more")
@@ -90,8 +100,9 @@ def _ledger(section: Section) -> Markup:
 def _details(row: Row, exhibits: Iterable[Exhibit]) -> Markup:
     runs = [tag("a", tag("code", id), href=f"#{safe_name('run', id)}") for id in row.runs]
     facts = (
-        ("expected", f"{row.expected}, because {row.because}" if row.because else row.expected),
+        ("expected", f"{expected(row)}, because {row.because}" if row.because else expected(row)),
         ("deciding number", None if row.value is None else f"{row.value:.6g}"),
+        ("missing", row.missing or None),
         ("evidence", "; ".join(note.sentence for note in caveats(row)) or None),
         ("runs", between(runs) if runs else None),
     )
@@ -193,7 +204,13 @@ def link(row: Row) -> Markup:
 
 
 def _anchor(row: Row) -> str:
-    return safe_name("row", row.study, row.claim, row.regime)
+    held_against = [row.on] if row.on else []
+    return safe_name("row", row.study, row.claim, *held_against, row.regime)
+
+
+def _cited(row: Row) -> str:
+    """Citation, page, kind and whose statement it is."""
+    return ", ".join(filter(None, (row.cites, row.page, row.kind, row.whose)))
 
 
 def scrolling(inner: Markup, label: str) -> Markup:

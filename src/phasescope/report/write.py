@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..claims.requests import Recorded, Request, Runs, Tables
 from ..files import make_folders, os_errors_as_store_errors, to_json, write_atomically
+from ..ledger.markdown import ledger_markdown
 from ..ledger.markup import safe_name, visible
-from ..ledger.text import ledger_markdown
 from ..verbs.draw import draw_all
 from .page import page
 from .section import Exhibit, Section
@@ -52,7 +52,8 @@ def write_report(
     out = Path(out)
     wanted = tuple(dict.fromkeys(("png", *formats)))
     sections = [_section(study, context, out / "figures", full, wanted) for study in studies]
-    ledger = Ledger(tuple(row for section in sections for row in section.rows))
+    unchecked = {study.name: dict(study.unchecked) for study in studies if study.unchecked}
+    ledger = Ledger(tuple(row for section in sections for row in section.rows), unchecked)
     drawings = [drawing for section in sections for drawing in section.drawings]
     files = {
         "index.html": page(sections),
