@@ -79,6 +79,31 @@ def phasescope(monkeypatch, capsys, store):
     return command
 
 
+UNUSUAL = """
+@ps.claim(
+    "Lemma 2",
+    ps.on("training", ps.runs(squaring), expect="false", because="it squares from {value:.2g}"),
+    id="lem2", kind="monotone", whose="ours", aliases=("L2",),
+)
+def typed_rises(run):
+    return ps.increasing(run.weight)
+
+@ps.claim("Lemma 3", ps.runs(squaring))
+def breaks(run):
+    return 1 / 0
+
+study = ps.Study("mine", Spec(), (squaring,), (typed_rises, breaks), (curve,))
+"""
+
+
+@pytest.fixture
+def unusual(tmp_path):
+    """A study with a typed claim that is false, as established, and one that cannot be checked."""
+    path = tmp_path / "unusual.py"
+    path.write_text(MINE + UNUSUAL)
+    return path
+
+
 @pytest.fixture
 def mine(tmp_path):
     path = tmp_path / "mine.py"
@@ -347,7 +372,73 @@ def test_check_of_a_single_file_works_and_a_surprise_is_exit_code_1(phasescope, 
 
 
 def test_check_shows_people_the_ledger(phasescope, mine):
-    assert "1 outcomes differ" in phasescope("check", mine).out
+    assert "1 word differs from the established one" in phasescope("check", mine).out
+
+
+def test_check_of_one_claim_prints_it_in_full(phasescope):
+    said = phasescope("check", "linear_modes", "--claim", "waiting_time_is_logarithmic")
+    lines = [line.split(None, 1)[0] for line in said.out.splitlines() if line[:1].strip()]
+    labels = (
+        "claim cites statement formula kind held word expected margin checks bounds compared runs"
+    )
+    assert [label for label in labels.split() if label not in lines] == []
+    assert "phasescope check linear_modes --claim waiting_time_is_logarithmic" in said.out
+
+
+def test_the_command_that_reproduces_a_claim_is_the_one_that_was_typed(phasescope, mine):
+    said = phasescope("check", mine, "--claim", "weight_rises")
+    assert f"reproduce     phasescope check {mine} --claim 1" in said.out.splitlines()
+
+
+def test_why_adds_the_reason_to_every_row(phasescope, unusual):
+    plain = phasescope("check", unusual).out
+    told = " ".join(phasescope("check", unusual, "--why").out.split())
+    assert "squares" not in plain
+    assert "squares" in told
+
+
+def test_a_check_that_could_not_be_carried_out_is_exit_code_3(phasescope, unusual):
+    said = phasescope("check", unusual)
+    assert said.code == 3
+    assert "1 check could not be carried out" in said.out
+    assert "ZeroDivisionError" not in said.out.split("rows;")[1]
+
+
+def test_traceback_says_where_a_check_went_wrong(phasescope, unusual):
+    said = phasescope("check", unusual, "--traceback").out
+    assert "in breaks" in said
+    assert "ZeroDivisionError: division by zero" in said.split("Traceback")[1]
+
+
+def test_report_ends_with_the_codes_of_check(phasescope, unusual, tmp_path):
+    assert phasescope("report", unusual, "--out", tmp_path / "report").code == 3
+
+
+def test_nothing_to_check_is_one_line_and_exit_code_2(phasescope, tmp_path):
+    bare = tmp_path / "bare.py"
+    bare.write_text(MINE.replace("(weight_rises,)", "()"))
+    said = phasescope("check", bare)
+    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert "there is nothing to check: mine has no claim" in said.err
+
+
+def test_a_regime_without_a_row_is_nothing_to_check(phasescope, mine):
+    said = phasescope("check", mine, "--regime", "beyond")
+    assert (said.code, said.err.count("\n")) == (2, 1)
+
+
+def test_the_help_of_check_says_its_exit_codes(phasescope):
+    told = " ".join(phasescope("check", "--help").out.split())
+    assert "Exit code 0: every word is the established one." in told
+    assert "3: a check could not be carried out" in told
+
+
+def test_list_shows_kind_whose_expected_words_and_aliases(phasescope, unusual):
+    told = " ".join(phasescope("list", unusual).out.split())
+    assert "monotone, ours" in told
+    assert "false" in told
+    assert "L2" in told
+    assert "untyped" in told
 
 
 def test_a_dry_run_of_check_is_the_cost(phasescope, mine, store):

@@ -18,6 +18,7 @@ from . import flags
 from .names import check_ids, check_names
 
 if TYPE_CHECKING:
+    from ..ledger.ledger import Ledger
     from ..spec import Spec
     from ..study import Study
 
@@ -30,6 +31,9 @@ app = typer.Typer(
 )
 
 INTERRUPTED = 130
+# Of `check` and `report`; bad input is 2.
+CHANGED = 1
+NOT_CARRIED_OUT = 3
 
 
 @app.command("list")
@@ -132,18 +136,24 @@ def check(
     regime: flags.Regime = None,
     full: flags.Full = False,
     recompute: flags.Recompute = False,
+    why: flags.Why = False,
+    traceback: flags.Traceback = False,
     dry_run: flags.DryRun = False,
     store: flags.StoreDir = None,
     as_json: flags.Json = False,
 ) -> None:
-    """The ledger: a verdict on every claim. Exit 1 if an outcome differs from the expected one.
+    """The ledger: a word for every claim. With --claim, one claim in full.
+
+    Exit code 0: every word is the established one. 1: a word changed. 2: bad input, or nothing to
+    check. 3: a check could not be carried out.
 
     Example: phasescope check regular_language --claim 4.4-window
     """
     check_ids(studies or [], claim=claim)
     from .. import check as check_studies
     from ..verbs.check_cost import check_cost
-    from .output import emit, show_check_cost, show_ledger
+    from .cards import cards
+    from .output import emit, show_check_cost, show_claim, show_ledger
 
     chosen = _studies(studies)
     asked: dict[str, Any] = {
@@ -158,9 +168,13 @@ def check(
         emit({"rows": cost}, as_json, show_check_cost, cost)
         return
     ledger = check_studies(*chosen, **asked)
-    emit(ledger.to_json(), as_json, show_ledger, ledger)
-    if ledger.surprises:
-        raise typer.Exit(1)
+    if claim is None:
+        emit(ledger.to_json(), as_json, show_ledger, ledger, why, traceback)
+    else:
+        options = {"--full": full, "--recompute": recompute}
+        told = cards(ledger, chosen, studies or [], claim, options)
+        emit(ledger.to_json(), as_json, show_claim, ledger, told, traceback)
+    _exit_with(ledger)
 
 
 @app.command()
@@ -200,6 +214,8 @@ def report(
 ) -> None:
     """Ledger and figures as Markdown, JSON and one self-contained HTML file; findings first.
 
+    Exit codes are those of `check`.
+
     Example: phasescope report --out report
     """
     check_ids(studies or [])
@@ -209,8 +225,7 @@ def report(
 
     made = write_report(_studies(studies), default_context(store), out, full)
     show_report(made)
-    if made.ledger.surprises:
-        raise typer.Exit(1)
+    _exit_with(made.ledger)
 
 
 @app.command()
@@ -274,6 +289,14 @@ def main() -> None:
         raise
     except BrokenPipeError:
         sys.exit(0)
+
+
+def _exit_with(ledger: Ledger) -> None:
+    """End with the code that says what the ledger found."""
+    if ledger.errors:
+        raise typer.Exit(NOT_CARRIED_OUT)
+    if ledger.surprises:
+        raise typer.Exit(CHANGED)
 
 
 def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -45,7 +45,14 @@ Block = Annotated[
 Cluster = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler to send the blocks to.")
 ]
-ClaimId = Annotated[str | None, typer.Option(metavar="ID", help="Only this claim.")]
+ClaimId = Annotated[
+    str | None,
+    typer.Option(metavar="ID", help="Only this claim, in full; by its id, name or an alias."),
+]
+Why = Annotated[bool, typer.Option("--why", help="Add the reason to every row.")]
+Traceback = Annotated[
+    bool, typer.Option("--traceback", help="Print where a check that could not be made went wrong.")
+]
 Regime = Annotated[str | None, typer.Option(help="Only this regime: published, theory or beyond.")]
 Recompute = Annotated[
     bool, typer.Option("--recompute", help="Run again what is recorded: for a GPU.")

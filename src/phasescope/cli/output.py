@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -58,12 +58,15 @@ def _show_study(name: str, entry: dict[str, Any]) -> None:
         (k, f["type"], str(f["default"]), _field_words(f)) for k, f in entry["fields"].items()
     ]
     presets = [(k, _preset_words(changes)) for k, changes in entry["presets"].items()]
-    claims = [(c["id"], c["cites"], c["statement"], _expected_words(c)) for c in entry["claims"]]
+    claims = [
+        (_claim_names(c), _kind_words(c), c["cites"], c["statement"], _expected_words(c))
+        for c in entry["claims"]
+    ]
     figures = [(k, f["cites"], f["caption"]) for k, f in entry["figures"].items()]
     _section(("field", "type", "default", ""), fields)
     _section(("arm", ""), list(entry["arms"].items()))
     _section(("preset", "numbers"), presets)
-    _section(("claim", "cites", "statement", "expected"), claims)
+    _section(("claim", "kind, whose", "cites", "statement", "expected"), claims)
     _section(("figure", "cites", ""), figures)
 
 
@@ -82,8 +85,19 @@ def _preset_words(changes: dict[str, Any]) -> str:
     return " ".join(f"{k}={v}" for k, v in changes.items()) or "(defaults)"
 
 
+def _claim_names(claim: dict[str, Any]) -> str:
+    """The id, and other names under which it can be asked for."""
+    aliases = claim.get("aliases", ())
+    return f"{claim['id']} (also {', '.join(aliases)})" if aliases else claim["id"]
+
+
+def _kind_words(claim: dict[str, Any]) -> str:
+    return f"{claim['kind']}, {claim['whose']}" if "kind" in claim else "untyped"
+
+
 def _expected_words(claim: dict[str, Any]) -> str:
-    return ", ".join(f"{regime}: {outcome}" for regime, outcome in claim["expected"].items())
+    words = {row: word.replace("_", " ") for row, word in claim["expected"].items()}
+    return "; ".join(f"{row}: {word}" for row, word in words.items())
 
 
 def show_run(summary: dict[str, Any], ds: xr.Dataset) -> None:
@@ -129,16 +143,55 @@ def show_check_cost(rows: list[dict[str, Any]]) -> None:
     show_line(table)
 
 
-def show_ledger(ledger: Ledger) -> None:
-    """The ledger and its sum."""
-    from ..report import ledger_table
+def show_ledger(ledger: Ledger, why: bool = False, traceback: bool = False) -> None:
+    """The ledger, its counts by word, and what differs. `why` adds the reasons, `traceback` what
+    went wrong in checks that could not be carried out.
+    """
+    from ..ledger.text import ledger_table, sums
 
-    show_line(ledger_table(ledger))
-    surprises = ledger.surprises
-    if surprises:
-        show_line(f"{len(ledger)} rows, {len(surprises)} outcomes differ from the expected ones.")
-    else:
-        show_line(f"{len(ledger)} rows, every outcome as expected.")
+    show_line(ledger_table(ledger, why))
+    for line in sums(ledger):
+        show_line(line, markup=False)
+    show_line(_in_sum(ledger))
+    if traceback:
+        show_tracebacks(ledger)
+
+
+def _in_sum(ledger: Ledger) -> str:
+    """How many rows there are, and how many are not as established."""
+    rows = "1 row" if len(ledger) == 1 else f"{len(ledger)} rows"
+    errors = len(ledger.errors)
+    changed = len(ledger.surprises) - errors
+    if not changed and not errors:
+        return f"{rows}, every word as established."
+    parts = []
+    if changed:
+        parts.append("1 word differs" if changed == 1 else f"{changed} words differ")
+        parts[-1] += " from the established one" + ("" if changed == 1 else "s")
+    if errors:
+        checks = "1 check" if errors == 1 else f"{errors} checks"
+        parts.append(f"{checks} could not be carried out (--traceback says where)")
+    return f"{rows}; {'; '.join(parts)}."
+
+
+def show_claim(ledger: Ledger, cards: Iterable[str], traceback: bool = False) -> None:
+    """One claim in full, of every study that has it."""
+    for text in cards:
+        print(text, end="\n\n")
+    show_line(_in_sum(ledger))
+    if traceback:
+        show_tracebacks(ledger)
+
+
+def show_tracebacks(ledger: Ledger) -> None:
+    """Where the checks that could not be carried out went wrong."""
+    from ..ledger.appearance import place
+    from ..ledger.markup import visible
+
+    for row in ledger.errors:
+        show_line(f"\n{visible(row.claim)}, {place(row)}:", markup=False)
+        for line in row.traceback.splitlines():
+            print(visible(line))
 
 
 def show_report(made: Report) -> None:
