@@ -14,6 +14,8 @@ class TestVerdicts(VerdictContract):
         "5.1-cor-theory": "rests on the runs of 5.1-1-theory; 5.1-cor-beyond stays",
         "gap-feedback-theory": "rests on the runs of 5.1-1-theory; gap-feedback-beyond stays",
         "recursion-theory": "rests on the runs of 5.1-1-theory; recursion-beyond stays",
+        "4.1-2-beyond": "rests on the runs of D.44-beyond; 4.1-2-theory stays",
+        "D.44-beyond": "6,000 updates of two groups: 15 s for two rows; D.44-theory stays",
         "5.1-1-early-beyond": "six stages compiled for one row: 15 s",
         "A-theory": "the whole model at 24 variables: 15 s for one row; test_numerics_theory_features holds its slope",
         "B.1b-theory": "rests on the sweeps of B.3",
