@@ -99,7 +99,8 @@ def waiting_time_is_logarithmic(runs):
     """s_i t_i = log(1 / epsilon) / 2 + O(1): exp(2 s_i t_i) grows like 1 / epsilon."""
     t = ps.crossing(runs.progress.sel(mode=0), 0.5)
     tol = ps.chosen(0.01, "what the O(1) may add to the slope over three decades")
-    return ps.scales_like(np.exp(2 * 3 * t), 1 / t.epsilon, 1.0, tol, "exp(2 s t)")
+    one = ps.stated(1.0, "time scale of a mode")
+    return ps.scales_like(np.exp(2 * 3 * t), 1 / t.epsilon, one, tol, "exp(2 s t)")
 
 
 @ps.figure("learning curves", ps.runs(descent))

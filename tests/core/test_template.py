@@ -9,8 +9,10 @@ import tomllib
 
 import pytest
 
+import phasescope as ps
 from phasescope.cli.new import PLACEHOLDER, write_study
 from phasescope.errors import SpecError, StoreError
+from phasescope.ledger.findings import findings
 from phasescope.testing import check_study
 
 
@@ -42,7 +44,21 @@ def test_the_counter_examples_of_a_new_study_pass_as_they_stand(package, folder)
     counter_examples = [
         f for name, f in vars(tests).items() if name.startswith("test_") and "contract" not in name
     ]
-    assert [test() for test in counter_examples] == [None, None]
+    assert [test() for test in counter_examples] == [None, None, None]
+
+
+def test_a_new_study_shows_a_word_of_each_sort_and_nothing_untyped(package):
+    words = {(row.claim, row.regime): row.word for row in ps.check(package.study, store=False)}
+    assert words == {
+        ("thm1-logistic", "theory"): "holds",
+        ("thm2-escape-time", "theory"): "holds",
+        ("thm2-escape-time", "beyond"): "outside",
+        ("fig1-plateau", "published"): "reproduced",
+    }
+
+
+def test_every_bound_of_a_new_study_has_a_source(package):
+    assert findings(ps.check(package.study, store=False)).unexplained == ()
 
 
 def test_a_new_study_is_called_by_its_name_everywhere(folder):

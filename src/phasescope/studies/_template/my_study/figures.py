@@ -6,7 +6,7 @@ from .theory import closed_form
 from .training import descent
 
 
-@ps.figure("Figure 1", ps.runs(descent), ps.runs(closed_form))
+@ps.figure("Figure 1", ps.runs(descent, preset="figure_1"), ps.runs(closed_form))
 def the_escape(descent, closed_form, axes):
     """A long plateau at the saddle, then a fast rise; gradient descent on the closed form."""
     axes.plot(closed_form.time, closed_form.overlap, color="0.3", ls="--", label="closed form")

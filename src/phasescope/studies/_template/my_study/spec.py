@@ -13,4 +13,5 @@ class Spec(ps.Spec):
 
 
 default = Spec()
+figure_1 = Spec(start=1e-3, eta=0.01, steps=1500)
 tiny = Spec(steps=50, horizon=2.0)

@@ -1,8 +1,17 @@
-"""The contract of a study, and a counter-example for every claim."""
+"""The contract of a study, and a counter-example for every claim.
+
+`phasescope.testing.ClaimContract` tries many more on every claim: zeros, constants, noise, the first
+and last record only.
+"""
 
 from my_study import study
-from my_study.claims import escape_time_is_logarithmic, flow_follows_the_closed_form
+from my_study.claims import (
+    a_plateau_and_then_a_fast_rise,
+    escape_time_is_logarithmic,
+    flow_follows_the_closed_form,
+)
 from my_study.theory import closed_form
+from my_study.training import descent
 
 from phasescope import Outcome, run, sweep
 from phasescope.testing import check_study, constant_like, noise_like
@@ -20,3 +29,9 @@ def test_noise_does_not_follow_the_closed_form():
 def test_a_weight_that_never_moves_has_no_escape_time():
     runs = sweep(study, closed_form, start=[1e-2, 1e-3, 1e-4, 1e-5], store=False)
     assert escape_time_is_logarithmic(constant_like(runs, 0.1)).outcome is not Outcome.HOLDS
+
+
+def test_a_steady_rise_has_no_plateau():
+    trained = run(study, descent, preset="figure_1", store=False)
+    steady = trained.assign(overlap=trained.time / trained.time[-1])
+    assert a_plateau_and_then_a_fast_rise(steady).outcome is Outcome.FAILS
