@@ -1,28 +1,94 @@
-"""The README tells the truth: its table of verdicts is that of the claims' established outcomes."""
+"""The README tells the truth: its tables of verdicts are those of the claims' established words.
+
+`python tests/test_readme.py` prints them, with `--write` it puts them into the README.
+"""
 
 import re
-from collections import Counter
+import sys
 from pathlib import Path
 
 import pytest
 
-from phasescope import find
+from phasescope import Study, find
+from phasescope.claims.statement import Kind
+from phasescope.claims.words import Word
 from phasescope.discovery import installed, is_built_in
+from phasescope.ledger.appearance import SYMBOLS
+from phasescope.ledger.tally import Group, Tally, group_of, in_words, tally
 
 README = Path(__file__).parents[1] / "README.md"
+BEGIN = "<!-- tables of verdicts: python tests/test_readme.py --write -->\n"
+END = "<!-- end of the tables -->\n"
+NOT_TYPED = (
+    "Not yet typed: the rows of these studies have an outcome and no word, and the paper's statements and\n"
+    "ours are counted together."
+)
 
 
-def verdict_row(name: str) -> str:
-    study = find(name)
-    counts = Counter(regime.expect.value for claim in study.claims for regime in claim.regimes)
-    page = f"src/phasescope/studies/{name}/README.md"
-    numbers = (sum(counts.values()), counts["holds"], counts["fails"], counts["undecided"])
-    return f"| [`{name}`]({page}) | {study.paper} | " + " | ".join(map(str, numbers)) + " |"
+def built_in_studies() -> list[Study]:
+    return [find(name) for name, point in installed().items() if is_built_in(point)]
 
 
-def test_the_table_of_verdicts_lists_every_built_in_study_with_its_established_outcomes():
-    rows = [verdict_row(name) for name, point in installed().items() if is_built_in(point)]
-    assert [row for row in rows if row not in README.read_text()] == []
+def established(study: Study) -> Tally:
+    """The words that are established, the paper's statements and ours apart."""
+    entries = []
+    for claim in study.claims:
+        kind = claim.typed.kind if claim.typed else None
+        whose = claim.typed.whose if claim.typed else None
+        entries += [(group_of(kind, whose), regime.expect.value) for regime in claim.regimes]
+    return tally(entries)
+
+
+def linked(study: Study) -> str:
+    return f"[`{study.name}`](src/phasescope/studies/{study.name}/README.md)"
+
+
+def typed_row(study: Study) -> str:
+    """A line of the table of words: the paper's statements, the corrected ones, ours, regressions."""
+    words = established(study).words
+    groups = (Group.PAPER, Group.CORRECTED, Group.OURS, Group.REGRESSION)
+    cells = [in_words(words.get(group, {})) for group in groups]
+    return f"| {linked(study)} | {study.paper} | " + " | ".join(cells) + " |"
+
+
+def untyped_row(study: Study) -> str:
+    """A line of the table of outcomes."""
+    counts = established(study).words[Group.UNTYPED]
+    outcomes = [counts.get(outcome, 0) for outcome in ("holds", "fails", "undecided")]
+    numbers = (sum(outcomes), *outcomes)
+    return f"| {linked(study)} | {study.paper} | " + " | ".join(map(str, numbers)) + " |"
+
+
+def tables_of_verdicts() -> str:
+    """Both tables, as they stand in the README."""
+    studies = built_in_studies()
+    typed = [s for s in studies if established(s).words.keys() - {Group.UNTYPED}]
+    untyped = [s for s in studies if Group.UNTYPED in established(s).words]
+    lines = []
+    if typed:
+        heads = ("study", "paper", "the paper's statements", "corrected", "ours", "regressions")
+        lines += [*head(heads), *map(typed_row, typed), ""]
+    if untyped:
+        heads = ("study", "paper", "rows", "hold", "fail", "undecided")
+        lines += [NOT_TYPED, "", *head(heads), *map(untyped_row, untyped), ""]
+    return "\n".join(lines)
+
+
+def head(names: tuple[str, ...]) -> list[str]:
+    return ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
+
+
+def parts_of_the_readme() -> tuple[str, str, str]:
+    """What stands before the tables, the tables, and what stands after them."""
+    before, rest = README.read_text().split(BEGIN)
+    tables, after = rest.split(END)
+    return before, tables, after
+
+
+def test_the_tables_of_verdicts_are_those_of_the_claims_established_words():
+    right = tables_of_verdicts()
+    _, found, _ = parts_of_the_readme()
+    assert found.strip() == right.strip(), f"`python {__file__} --write` puts right:\n{right}"
 
 
 def test_every_picture_and_page_that_the_readme_shows_is_there():
@@ -52,3 +118,23 @@ def test_the_page_on_design_says_what_belongs_in_every_package():
     modules = {f"`{path.name}`" for path in source.glob("[a-z]*.py")}
     text = (README.parent / "docs" / "design.md").read_text()
     assert sorted(name for name in packages | modules if name not in text) == []
+
+
+def test_the_page_on_words_has_every_kind_and_every_word_with_its_symbol():
+    text = (README.parent / "docs" / "words.md").read_text()
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    kinds = [kind for kind in Kind if not any(line.startswith(f"| `{kind}` |") for line in lines)]
+    words = [
+        word
+        for word in Word
+        if not any(word.said in line and SYMBOLS[word] in line for line in lines)
+    ]
+    assert (kinds, words) == ([], [])
+
+
+if __name__ == "__main__":
+    if "--write" in sys.argv:
+        before, _, after = parts_of_the_readme()
+        README.write_text(f"{before}{BEGIN}\n{tables_of_verdicts()}\n{END}{after}")
+    else:
+        print(tables_of_verdicts())
