@@ -118,6 +118,39 @@ def test_a_word_shows_how_far_it_reaches():
     assert "holds from N = 38000" in Ledger((row(reach="from N = 38000"),)).to_markdown()
 
 
+def many_checks(*values: float) -> Row:
+    joined = ps.all_of(ps.at_most([x], ps.chosen(1.0, "a guess"), f"x{x:g}") for x in values)
+    word = "holds" if joined.outcome is ps.Outcome.HOLDS else "false"
+    return row(
+        word=word,
+        margin=joined.margin,
+        measured=joined.measured,
+        required=joined.required,
+        verdict=joined,
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "deciding", "others"),
+    [
+        ((0.1, 0.9, 0.2, 0.3), "x0.9", ("x0.1", "x0.2", "x0.3")),
+        ((0.1, 1.2, 2.0, 0.3), "x2", ("x0.1", "x1.2", "x0.3")),
+    ],
+)
+def test_a_row_of_many_checks_shows_the_one_that_decides(values, deciding, others):
+    ledger = Ledger((many_checks(*values),))
+    for form in (repr(ledger), ledger.to_markdown(), ledger._repr_html_(), ledger.to_latex()):
+        told = " ".join(form.split())
+        assert f"{deciding} " in told
+        assert not [name for name in others if f"{name} " in told]
+        assert "3 more" in told
+
+
+def test_a_row_of_few_checks_shows_them_all():
+    told = Ledger((many_checks(0.1, 0.9, 0.2),)).to_markdown()
+    assert [name in told for name in ("x0.1", "x0.9", "x0.2")] == [True] * 3
+
+
 # --- counts -------------------------------------------------------------------------------------------
 
 

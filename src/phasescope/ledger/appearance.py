@@ -6,8 +6,11 @@ A word is never told by its colour alone: the word itself always stands beside t
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
+
+from ..analysis.verdict import Verdict
 
 if TYPE_CHECKING:
     from .ledger import Row
@@ -53,6 +56,8 @@ COLOURS = {
     "fails": VERMILLION,
 }
 SURPRISE = PURPLE
+# A row of more checks than this shows the one that decides; one claim in full shows them all.
+MANY = 3
 
 REDUCED = "judged on reduced-size evidence; --full asks for the full size"
 OUTDATED = "recorded with other code of this study than today's: the numbers are those of that code"
@@ -108,6 +113,35 @@ def margin(row: Row) -> str:
 def number(margin: float | None) -> str:
     """A margin in two digits, with its sign."""
     return "" if margin is None else f"{margin:+.2g}"
+
+
+def measured(row: Row) -> str:
+    """What was measured; of a row of many checks, by the one that decides."""
+    deciding = _deciding(row)
+    if deciding is None or row.verdict is None:
+        return row.measured
+    others = len(row.verdict.elementary) - 1
+    return f"{deciding.measured}; and {others} more checks"
+
+
+def required(row: Row) -> str:
+    """What was required; of a row of many checks, by the one that decides."""
+    deciding = _deciding(row)
+    return row.required if deciding is None else deciding.required
+
+
+def _deciding(row: Row) -> Verdict | None:
+    """Of a row of many checks the one with its outcome that is nearest to the limit, or furthest
+    outside; None if there are few.
+    """
+    if row.verdict is None or len(row.verdict.elementary) <= MANY:
+        return None
+    alike = [part for part in row.verdict.elementary if part.outcome == row.outcome]
+    return min(alike, key=_nearness, default=None)
+
+
+def _nearness(part: Verdict) -> float:
+    return math.inf if part.margin is None else part.margin
 
 
 def place(row: Row) -> str:

@@ -97,7 +97,7 @@ def _about_row(row: Row) -> Iterator[tuple[str, str]]:
         yield "missing", row.missing
     yield "margin", _margin(row)
     yield from _listed("assumes", map(_assumption, row.assumptions))
-    yield from _listed("checks", map(_check, _parts(row)))
+    yield from _listed("checks", map(check_line, checks(row)))
     yield from _listed("bounds", map(_bound, row.sources))
     yield from _listed("sizes", (_sizes(name, values) for name, values in row.sizes.items()))
     yield "compared", f"{row.compared} of {row.asked} records"
@@ -131,11 +131,13 @@ def _assumption(found: Met) -> str:
     return f"{found.name} ({found.scope}{free}): {how}"
 
 
-def _parts(row: Row) -> tuple[Verdict, ...]:
+def checks(row: Row) -> tuple[Verdict, ...]:
+    """The checks that were joined."""
     return () if row.verdict is None else row.verdict.elementary
 
 
-def _check(part: Verdict) -> str:
+def check_line(part: Verdict) -> str:
+    """One check: its outcome, its number, what it required, its margin; a guard is marked."""
     name = f"guard, {part.check}" if part.is_guard and part.check != "guard" else part.check
     where = f", at {part.where}" if part.where else ""
     margin = f", margin {number(part.margin)}" if part.margin is not None else ""

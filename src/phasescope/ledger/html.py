@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .appearance import COLOURS, SURPRISE, caveats, key, margin, place, said, surprise, symbol
+from .appearance import (
+    COLOURS,
+    SURPRISE,
+    caveats,
+    key,
+    margin,
+    measured,
+    place,
+    required,
+    said,
+    surprise,
+    symbol,
+)
 from .markup import Markup, join, tag
 from .tally import counts
 
@@ -22,8 +34,8 @@ def ledger_html(ledger: Ledger) -> str:
             regime(row),
             badge(row),
             margin(row),
-            row.measured,
-            row.required,
+            measured(row),
+            required(row),
             row.where,
         )
         lines.append(tag("tr", *(tag("td", cell) for cell in cells)))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from .appearance import caveats, footnotes, margin, place, said, surprise
+from .appearance import caveats, footnotes, margin, measured, place, required, said, surprise
 from .markup import visible
 from .tally import Group, group_of
 
@@ -118,8 +118,8 @@ def _line(row: Row) -> str:
         f"{escape(place(row))}{marks}",
         word,
         f"${margin(row)}$" if row.margin is not None and abs(row.margin) < 1e9 else "",
-        escape(row.measured),
-        escape(row.required),
+        escape(measured(row)),
+        escape(required(row)),
     )
     return " & ".join(cells) + r" \\"
 

@@ -11,8 +11,10 @@ from .appearance import (
     caveats,
     footnotes,
     margin,
+    measured,
     place,
     reason,
+    required,
     said,
     surprise,
     symbol,
@@ -97,8 +99,8 @@ def _cells(row: Row) -> tuple[str, ...]:
         " ".join([_md(place(row)), *(_md(note.mark) for note in caveats(row))]),
         _said(row),
         margin(row),
-        _md(row.measured),
-        _md(row.required),
+        _md(measured(row)),
+        _md(required(row)),
         _md(row.where),
     )
 
@@ -116,7 +118,7 @@ def _item(row: Row, why: str = "") -> str:
     where = f", at {_md(row.where)}" if row.where else ""
     return (
         f"- {_name(row)}: {_said(row)}."
-        f"{told} Measured: {_md(row.measured)}; required: {_md(row.required)}{where}."
+        f"{told} Measured: {_md(measured(row))}; required: {_md(required(row))}{where}."
     )
 
 

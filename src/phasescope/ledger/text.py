@@ -17,8 +17,10 @@ from .appearance import (
     footnotes,
     key,
     margin,
+    measured,
     place,
     reason,
+    required,
     said,
     surprise,
     symbol,
@@ -93,15 +95,15 @@ def ledger_table(ledger: Ledger, why: bool = False) -> Table:
 def _cells(row: Row, why: bool) -> Iterator[Text]:
     from rich.text import Text
 
-    measured = Text(one_line(row.measured))
+    found = Text(one_line(measured(row)))
     if why and reason(row):
-        measured.append(f"\nwhy: {one_line(reason(row))}", style="italic")
+        found.append(f"\nwhy: {one_line(reason(row))}", style="italic")
     yield Text(one_line(row.claim))
     yield Text(" ".join([place(row), *(note.mark for note in caveats(row))]))
     yield _word(row)
     yield Text(margin(row))
-    yield measured
-    yield Text(one_line(row.required))
+    yield found
+    yield Text(one_line(required(row)))
     yield Text(one_line(row.where))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from .. import __version__
-from ..ledger.appearance import SYMBOLS, expected, margin, place, reason
+from ..ledger.appearance import SYMBOLS, expected, margin, measured, place, reason, required
 from ..ledger.findings import BY_NUMBER, BY_WORD, CALM, about_number, findings
 from ..ledger.html import badge, name_of
 from ..ledger.markup import Markup, safe_name, tag
@@ -163,7 +163,7 @@ def _finding_list(id: str, name: str, items: Sequence[Markup], empty: str) -> Ma
 def _finding(row: Row, why: str) -> Markup:
     where = f", at {row.where}" if row.where else ""
     slack = f"; margin {margin(row)}" if margin(row) else ""
-    numbers = f"measured: {row.measured}; required: {row.required}{where}{slack}"
+    numbers = f"measured: {measured(row)}; required: {required(row)}{where}{slack}"
     return tag(
         "li",
         badge(row),
@@ -183,7 +183,7 @@ def _numbered(row: Row, number: str) -> Markup:
 def _contrast(group: Sequence[Row]) -> Markup:
     first = group[0]
     regimes = [
-        tag("li", badge(row), f" {place(row)}: {row.because or row.measured}") for row in group
+        tag("li", badge(row), f" {place(row)}: {row.because or measured(row)}") for row in group
     ]
     return tag("li", link(first), _source(first), first.statement, tag("ul", *regimes))
 

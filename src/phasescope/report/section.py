@@ -9,7 +9,8 @@ import dataclasses
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ..ledger.appearance import caveats, expected, margin
+from ..ledger.appearance import caveats, expected, margin, measured, required
+from ..ledger.card import check_line, checks
 from ..ledger.html import badge, regime
 from ..ledger.markup import Markup, safe_name, tag
 from ..ledger.tally import Tally, counts
@@ -84,8 +85,8 @@ def _ledger(section: Section) -> Markup:
             regime(row),
             badge(row),
             margin(row),
-            row.measured,
-            row.required,
+            measured(row),
+            required(row),
             row.where,
             seconds,
         )
@@ -103,6 +104,7 @@ def _details(row: Row, exhibits: Iterable[Exhibit]) -> Markup:
         ("expected", f"{expected(row)}, because {row.because}" if row.because else expected(row)),
         ("deciding number", None if row.value is None else f"{row.value:.6g}"),
         ("missing", row.missing or None),
+        ("checks", _checks(row)),
         ("evidence", "; ".join(note.sentence for note in caveats(row)) or None),
         ("runs", between(runs) if runs else None),
     )
@@ -113,6 +115,11 @@ def _details(row: Row, exhibits: Iterable[Exhibit]) -> Markup:
         tag("dl", *listed),
         *(_shown(e, row) for e in exhibits),
     )
+
+
+def _checks(row: Row) -> Markup | None:
+    lines = [tag("li", check_line(part)) for part in checks(row)]
+    return tag("ul", *lines, class_="checks") if lines else None
 
 
 def _shown(exhibit: Exhibit, row: Row) -> Markup:
