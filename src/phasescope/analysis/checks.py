@@ -190,6 +190,12 @@ def reached(run: xr.Dataset, end: float | None = None) -> Verdict:
     last = float(run.time[-1]) if count else 0.0
     if not last >= end * (1 - ROUNDING):
         return undecided(f"the run stops at {last:.6g} of {end:.6g}", "a run to the end")
+    return complete(run)
+
+
+def complete(run: xr.Dataset) -> Verdict:
+    """No record of the run was left out, as far as its dataset knows how many there were."""
+    count = run.sizes.get("time", 0)
     made = int(run.attrs.get("records", count))
     if count < made:
         return undecided(f"the run has {count} of its {made} records", "all records")

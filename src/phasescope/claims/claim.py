@@ -13,7 +13,10 @@ import string
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..analysis.verdict import Outcome, Verdict
+import xarray as xr
+
+from ..analysis.checks import complete
+from ..analysis.verdict import Outcome, Verdict, all_of
 from ..errors import PlanError, nearest
 from .assumptions import Assumptions
 from .requests import Request
@@ -164,7 +167,10 @@ def beyond(*evidence: Request, expect: Outcome = Outcome.HOLDS, because: str = "
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """Stays callable, so that a test can hand it made-up evidence on which it must fail."""
+    """Stays callable, so that a test can hand it made-up evidence on which it must fail.
+
+    On a run that lacks records of its own it is undecided, whatever the check says.
+    """
 
     id: str
     cites: str
@@ -194,7 +200,8 @@ class Claim:
             raise PlanError(
                 f'claim "{self.id}" returned {type(verdict).__name__}, not a Verdict: end it with a check.'
             )
-        return verdict
+        runs = [ds for ds in evidence if isinstance(ds, xr.Dataset)]
+        return all_of((verdict, *map(complete, runs)))
 
 
 def claim(

@@ -30,7 +30,8 @@ def assemble(study: str, job: Job, records: Records, width: int) -> xr.Dataset:
     ds = with_derived(job, ds)
     if job.at is not None:
         ds = at_times(ds, job.at)
-    return ds.assign_attrs(description(study, job, records, width, diverged_at))
+    said = description(study, job, records, width, diverged_at)
+    return ds.assign_attrs(said | {"records": ds.sizes["time"]})
 
 
 def measured(job: Job, records: Records) -> xr.Dataset:
@@ -100,7 +101,6 @@ def description(
         "precision": _precision(records),
         "status": "diverged" if np.isfinite(diverged_at.values).all() else "finished",
         "phasescope": __version__,
-        "records": len(records.time),
     }
     return words | clock(job.plan())
 

@@ -32,5 +32,6 @@ def labelled_like(ds: xr.Dataset, study: Study, request: Runs | Sweeps) -> xr.Da
         arm=job.arm.__name__,
         spec=spec_text(job),
         status="finished",
+        records=ds.sizes.get("time", 0),
         **clock(job.plan()),
     )

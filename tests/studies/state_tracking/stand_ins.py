@@ -34,6 +34,7 @@ def _described(ds: xr.Dataset, spec: Any, arm: str) -> xr.Dataset:
         arm=arm,
         status="finished",
         planned_end=float(ds.time[-1]),
+        records=ds.sizes["time"],
     )
 
 

@@ -119,6 +119,7 @@ def descent_follows_the_flow(descent, flow):
             descent.loss_type, flow.loss_type, atol=4e-5, what="loss of a type, late", where=late
         )
         & ps.at_most(at_the_end(descent.loss), 2e-3, "loss at the end")
+        & ps.guard(ps.positive(descent.loss.isel(time=0) - at_the_end(descent.loss), "learned"))
         & ran_to_the_end(descent, flow)
     )
 

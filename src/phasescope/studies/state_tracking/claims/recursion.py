@@ -104,9 +104,10 @@ def even_an_early_threshold_is_enough(run):
 )
 def wrong_clauses_keep_less_than_a_hundredth(*runs):
     """At the end of each stage eps <= 0.01 at its length."""
-    return ps.all_of(
-        ps.at_most(stage_ends(run).stage_epsilon, 0.01, "eps") for run in runs
-    ) & ran_to_the_end(*runs)
+    found = [stage_ends(run).stage_epsilon for run in runs]
+    small = ps.all_of(ps.at_most(epsilon, 0.01, "eps") for epsilon in found)
+    positive = ps.guard(ps.all_of(ps.positive(epsilon, "eps") for epsilon in found))
+    return small & positive & ran_to_the_end(*runs)
 
 
 @ps.claim(
