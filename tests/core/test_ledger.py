@@ -359,7 +359,17 @@ def test_the_formulas_of_the_built_in_studies_are_mathematics():
 
 
 OURS = {
-    *("begin", "end", "multicolumn", "linewidth", "footnotesize", "raggedright", "arraybackslash"),
+    *(
+        "begin",
+        "end",
+        "multicolumn",
+        "linewidth",
+        "footnotesize",
+        "setlength",
+        "tabcolsep",
+        "raggedright",
+        "arraybackslash",
+    ),
     *("toprule", "midrule", "bottomrule", "endhead", "endlastfoot", "textbf", "textit"),
     *("textbackslash", "textless", "textgreater", "char"),
 }
@@ -387,6 +397,21 @@ def test_a_line_of_the_latex_table_has_as_many_cells_as_its_head():
     lines = [line for line in table.splitlines() if line.endswith(r" \\")]
     assert {unescaped(line, "&") for line in lines} == {6}
     assert len(lines) == 1 + len(MIXED)
+
+
+def test_the_columns_of_the_latex_table_fit_on_a_line():
+    table = MIXED.to_latex()
+    widths = [float(width) for width in re.findall(r"p\{([\d.]+)\\linewidth\}", table)]
+    line = 345.0  # points, of an article at 10pt
+    gaps = 2 * (len(widths) - 1) * 3.0
+    assert sum(widths) * line + gaps <= line
+
+
+def test_a_margin_in_latex_has_a_proper_sign_and_a_long_id_can_be_broken():
+    table = Ledger((row("a_long_id", margin=-0.25), row("b", margin=1e-9))).to_latex()
+    assert "& $-0.25$ &" in table
+    assert "& +1e-09 &" in table
+    assert r"a\_\allowbreak{}long\_\allowbreak{}id" in table
 
 
 def test_every_environment_of_the_latex_table_is_closed():

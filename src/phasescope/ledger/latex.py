@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PREAMBLE = "% needs \\usepackage{amsmath,amssymb,array,booktabs,longtable}"
 # Widths of the columns, as parts of the line.
-WIDTHS = (0.15, 0.25, 0.10, 0.10, 0.06, 0.16, 0.12)
+WIDTHS = (0.15, 0.22, 0.10, 0.09, 0.06, 0.15, 0.12)
 HEADS = ("claim", "statement", "regime", "word", "margin", "measured", "required")
 
 _SPECIAL = {
@@ -82,7 +82,7 @@ def ledger_latex(ledger: Ledger) -> str:
     heads = " & ".join(rf"\textit{{{head}}}" for head in HEADS) + r" \\"
     lines = [
         PREAMBLE,
-        r"{\footnotesize",
+        r"{\footnotesize\setlength{\tabcolsep}{3pt}",
         rf"\begin{{longtable}}{{@{{}}{columns}@{{}}}}",
         r"\toprule",
         heads,
@@ -113,15 +113,25 @@ def _line(row: Row) -> str:
     if row.surprising:
         word += rf" \textbf{{({escape(surprise(row))})}}"
     cells = (
-        rf"{escape(row.claim)}: {escape(', '.join(filter(None, (row.cites, row.page))))}",
+        f"{_name(row)}: {escape(', '.join(filter(None, (row.cites, row.page))))}",
         formula(row.tex) if row.tex else escape(row.statement),
         f"{escape(place(row))}{marks}",
         word,
-        f"${margin(row)}$" if row.margin is not None and abs(row.margin) < 1e9 else "",
+        _number(margin(row)),
         escape(measured(row)),
         escape(required(row)),
     )
     return " & ".join(cells) + r" \\"
+
+
+def _name(row: Row) -> str:
+    """The id, which may be broken after its underscores."""
+    return escape(row.claim).replace(r"\_", r"\_\allowbreak{}")
+
+
+def _number(text: str) -> str:
+    """A number with a proper sign."""
+    return f"${text}$" if re.fullmatch(r"[+-]?[\d.]+", text) else escape(text)
 
 
 def formula(tex: str) -> str:
