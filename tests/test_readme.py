@@ -19,6 +19,7 @@ from phasescope.ledger.tally import Group, Tally, group_of, in_words, tally
 README = Path(__file__).parents[1] / "README.md"
 BEGIN = "<!-- tables of verdicts: python tests/test_readme.py --write -->\n"
 END = "<!-- end of the tables -->\n"
+CLAIM_NAMED = r"""check(?: |\(")(\w+)(?: --claim |", claim=")([\w.-]+)"""
 NOT_TYPED = (
     "Not yet typed: the rows of these studies have an outcome and no word, and the paper's statements and\n"
     "ours are counted together."
@@ -130,6 +131,15 @@ def test_the_page_on_words_has_every_kind_and_every_word_with_its_symbol():
         if not any(word.said in line and SYMBOLS[word] in line for line in lines)
     ]
     assert (kinds, words) == ([], [])
+
+
+def test_every_claim_that_an_example_names_is_there():
+    texts = [page.read_text() for page in (README, *PAGES)]
+    asked = [pair for text in texts for pair in re.findall(CLAIM_NAMED, text)]
+    studies = {study.name: study for study in built_in_studies()}
+    known = {(name, id) for name, s in studies.items() for c in s.claims for id in c.names}
+    assert asked
+    assert [pair for pair in asked if pair[0] in studies and pair not in known] == []
 
 
 if __name__ == "__main__":
