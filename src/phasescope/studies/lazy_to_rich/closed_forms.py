@@ -11,8 +11,13 @@ $\kappa h^{\star2} X'(0) X(0)/S(0)$: the plateau.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
+from scipy.optimize import brentq
+
+import phasescope as ps
 
 from .kernels.tabulated import curves
 from .model import four_gram
@@ -43,8 +48,11 @@ def tying(arm: str, spec: Spec) -> float:
 
 def plateau_rate(ds: xr.Dataset) -> float:
     """The rate at which w grows on the plateau."""
-    arm = ds.attrs["arm"]
-    spec = spec_of(ds)
+    return leaving_rate(ds.attrs["arm"], spec_of(ds))
+
+
+def leaving_rate(arm: str, spec: Spec) -> float:
+    r"""$\kappa h^{\star2} X'(0) X(0)/S(0)$, the rate at which w leaves the saddle at w = 0."""
     at = kernel_values(arm, spec, 0.0).isel(c=0)
     return float(tying(arm, spec) * spec.h_star**2 * at.slope_X * at.kernel_X / at.kernel_S)
 
@@ -93,8 +101,9 @@ def spectrum(arm: str, spec: Spec, w: float) -> np.ndarray:
 def logarithmic_law(run: xr.Dataset) -> xr.DataArray:
     r"""$e^{\tilde p} / (g g^\star \pi_{L-1} t)$, which tends to 1: $g$ and $p$ stay where they started."""
     spec = spec_of(run)
-    share = 1 / four_gram.partition(spec.p_first, spec.keys)
-    return np.exp(run.first_slope) / (spec.sigma * spec.g_star * float(share) * run.time)
+    start = run.p.isel(time=0, drop=True)
+    spread = start.copy(data=np.asarray(four_gram.partition(start.values, spec.keys)))
+    return np.exp(run.first_slope) * spread / (spec.sigma * spec.g_star * run.time)
 
 
 def tipping_weight(w_star: xr.DataArray) -> xr.DataArray:
@@ -111,3 +120,55 @@ def logistic_time(run: xr.Dataset, fraction: float) -> float:
     gamma = spec.h_star**2 * spec.c_star / spec.keys
     growth = np.log(spec.c_star / spec.sigma**2) + np.log((1 - root) / root)
     return spec.keys + growth / (2 * gamma)
+
+
+def overshoot_bound(w_star: xr.DataArray) -> xr.DataArray:
+    r"""$R(w^\star) = r(w^\circ)$, the bound on $h(T_2^h)/h^\star$ that (14) rests on."""
+    w = tipping_weight(w_star)
+    return np.sqrt((1 - 4 * w**4) / (1 - (w**2 + w_star**2) ** 2))
+
+
+def settling_time(w_star: Any) -> Any:
+    r"""$T_1^h / N = -\ln\big(1 - \sqrt{1 - w^{\star4}}\big)$ in the printed equations, $w$ staying at 0.
+
+    With $w = 0$ the value is $h(t) = h^\star \psi(c^\star)(1 - e^{-t/N})$, $\psi(x) = (1-x^2)^{-1/2}$.
+    """
+    return -np.log(1 - np.sqrt(1 - w_star**4))
+
+
+def earliest_value_time(sigma: Any, alpha: Any, share: float = 1.0) -> Any:
+    r"""$\ln\big(s g^\star/(2\sigma)\big)/g^\star$, before which $g$ cannot be at $s g^\star$ for $N\sigma \gg 1$.
+
+    With $1/M(p) \simeq 1 - e^{-p} \le p$ and $m/M^2 \simeq e^{-p} \le 1$ the flow of head 1 has
+    $\dot g \le g^\star p$ and $\dot p \le g^\star g$, so that $p + g \le 2\sigma e^{g^\star t}$.
+    """
+    g_star = alpha / (1 + alpha)
+    return np.log(share * g_star / (2 * sigma)) / g_star
+
+
+def plateau_share(w_star: Any) -> Any:
+    r"""$1 - \sqrt{1 - 2 c^{\star2}}$, the part of $\mathcal L_{IH}(0)$ that is left on the plateau with many keys.
+
+    $\tfrac12 h^{\star2}(S(c^\star) - X(0)^2/S(0))$ over $\tfrac12 h^{\star2} S(c^\star)$, whatever the length, with
+    $S(c^\star) = (1 - 2c^{\star2})^{-1/2}/N$ and $X(0) = S(0) = 1/N$.
+    """
+    return 1 - np.sqrt(1 - 2 * w_star**4)
+
+
+def largest_target(slope: float = 0.04) -> float:
+    r"""The $c$ below which $R(w^\star) < 1 + 0.04\,w^\star$, which the proof leaves unnamed: 0.385."""
+
+    def excess(w_star: float) -> float:
+        return float(overshoot_bound(xr.DataArray(w_star))) - 1 - slope * w_star
+
+    return float(brentq(excess, 0.2, 0.6))
+
+
+def first_growth(ds: xr.Dataset) -> Any:
+    r"""$2 (\sigma/h^\star)(1 - w^{\star4})^{-3/2}$, the exponent of w at the start in the unit of (17), which asks for 1.
+
+    In the printed equations $\dot w/w = 2 h h^\star \phi(w^{\star2})/N$ for small w, and $h(0) = \sigma$.
+    """
+    proportion = 1 + ps.number(ds, "alpha")
+    fourth = ps.number(ds, "w_star") ** 4
+    return 2 * ps.number(ds, "sigma") * proportion * (1 - fourth) ** -1.5

@@ -27,9 +27,9 @@ Observation = Literal["paper", "robust"]
 spec_of = Spec.of
 
 
-def keys(ds: xr.Dataset) -> int:
+def keys(ds: xr.Dataset) -> Any:
     r"""$N = L - 2$, the number of keys."""
-    return spec_of(ds).length - 2
+    return ps.number(ds, "length") - 2
 
 
 def g_star(ds: xr.Dataset) -> Any:
@@ -121,6 +121,31 @@ def ran_to_the_end(ds: xr.Dataset) -> ps.Verdict:
     if not all(bool(np.isfinite(x).all()) for x in last):
         return ps.undecided("the last record is not known", "a run to the end")
     return ps.reached(ds)
+
+
+def against(x: xr.DataArray, axis: str, name: str, values: xr.DataArray) -> xr.DataArray:
+    """The same numbers over a function of their axis: over 1 + alpha, over 1 / sigma."""
+    return x.assign_coords({axis: np.asarray(values, float)}).rename({axis: name})
+
+
+def inverse_start(x: xr.DataArray) -> xr.DataArray:
+    """What was swept over sigma, over 1 / sigma, which grows."""
+    return against(x, "sigma", "1/sigma", 1 / x.sigma)
+
+
+def log_start(x: xr.DataArray) -> xr.DataArray:
+    """What was swept over sigma, over ln(1 / sigma), the theorem's own variable."""
+    return against(x, "sigma", "log(1/sigma)", np.log(1 / x.sigma))
+
+
+def by_proportion(x: xr.DataArray) -> xr.DataArray:
+    """What was swept over alpha, over 1 + alpha."""
+    return against(x, "alpha", "1 + alpha", 1 + x.alpha)
+
+
+def inverse_target(x: xr.DataArray) -> xr.DataArray:
+    """What was swept over w*, over 1 / w*, which grows."""
+    return against(x, "w_star", "1/w*", 1 / x.w_star)
 
 
 def falls(x: xr.DataArray, what: str, where: xr.DataArray) -> ps.Verdict:

@@ -46,32 +46,25 @@ def closely(end: float, first: float, last: float) -> dict[str, Any]:
     return {"horizon": end, "at": [0.0, *np.concatenate([before, inside, after]).tolist(), end]}
 
 
-# Stage I: the first layer alone, from the main text's start and from the appendix's (p = 0).
-stage_one_published = ps.runs(stage_one, **until(1e4))
-stage_one_published_zero = ps.runs(stage_one, p_start=0.0, **until(1e4))
-stage_one_long = ps.runs(stage_one, **until(1e8))
-stage_one_long_zero = ps.runs(stage_one, p_start=0.0, **until(1e8))
+# Stage I: the first layer alone, from the appendix's start (p = 0) and from the main text's (p = sigma).
+STAGE_ONE_END = 1e4  # of the paper's 100,000 steps of 0.1
+stage_one_runs = ps.sweeps(stage_one, p_start=(0.0, 0.01), **until(1e8))
 joint = ps.runs(joint_flow, **until(1e4))
 
-# Stage II at the settings of Figure 1: the true model, its limit of many keys, the printed equations, what lies between.
-END = 10_000.0  # of the paper's 100,000 steps
-true = ps.runs(exact_flow, **until(END))
-limit = ps.runs(mean_field_flow, **until(END))
-paper = ps.runs(paper_flow, **until(END))
-true_tied = ps.runs(exact_flow, kappa=2.0, **until(END))
-paper_untied = ps.runs(paper_flow, kappa=1.0, **until(END))
-true_boolean = ps.runs(exact_flow, tokens="boolean", **until(END))
-true_unbalanced = ps.runs(exact_flow, imbalance=2.0, **until(END))
+# Stage II at the settings of Figure 1, to the end of its 100,000 steps: the true model, its limit of many keys, the
+# printed equations, and what lies between.
+END = 10_000.0
+CLOSE = moments(END, 1000)
+true = ps.runs(exact_flow, preset="figure_1", at=CLOSE)
+limit = ps.runs(mean_field_flow, preset="figure_1", at=CLOSE)
+paper = ps.runs(paper_flow, preset="figure_1", at=CLOSE)
+true_tied = ps.runs(exact_flow, preset="figure_1", kappa=2.0, at=CLOSE)
+paper_untied = ps.runs(paper_flow, preset="figure_1", kappa=1.0, at=CLOSE)
+true_boolean = ps.runs(exact_flow, preset="figure_3", at=CLOSE)
+true_unbalanced = ps.runs(exact_flow, preset="figure_1", imbalance=2.0, at=CLOSE)
 unbalanced_steps = ps.runs(
     online_sgd, imbalance=2.0, eta=1.0, batch=64, steps=200, at=every(1.0, 200.0)
 )
-
-# Scaling: one field at a time, the others as in Figure 1. T_III grows like (1 + alpha)^2 / w*^2.
-ALPHAS = (3.0, 4.5, 7.0, 10.0, 15.0)
-SIGMAS = tuple(np.geomspace(1e-3, 1e-6, 5))
-LENGTHS = (60, 150, 400, 1000)
-TARGETS = tuple(np.geomspace(0.08, 0.24, 5))  # w*; sigma in proportion
-STARTS = tuple(0.002 * np.array(TARGETS))
 
 
 def over(arm: Any, end: float, count: int = 1000, **axes: Any) -> ps.Request:
@@ -79,115 +72,96 @@ def over(arm: Any, end: float, count: int = 1000, **axes: Any) -> ps.Request:
     return ps.sweeps(arm, **until(end, count), **axes)
 
 
+# Scaling: one field at a time, the others as in Figure 1. T_III grows like (1 + alpha)^2 / w*^2.
+ALPHAS = (3.0, 4.5, 7.0, 10.0, 15.0)
+SIGMAS = tuple(np.geomspace(1e-2, 1e-8, 7))
+LENGTHS = (60, 150, 400, 1000)
+TARGETS = tuple(np.geomspace(0.08, 0.24, 5))  # w*, from sigma = 1e-6
 paper_alphas = over(paper_flow, 1e5, alpha=ALPHAS)
 true_alphas = over(exact_flow, 2.4e5, alpha=ALPHAS)
-paper_sigmas = over(paper_flow, 5e3, sigma=SIGMAS)
-true_sigmas = over(exact_flow, 1.2e4, sigma=SIGMAS)
-paper_targets = over(paper_flow, 1e5, w_star=TARGETS, sigma=STARTS)
-true_targets = over(exact_flow, 2e5, w_star=TARGETS, sigma=STARTS)
-paper_lengths = tuple(ps.runs(paper_flow, length=L, **until(40.0 * L)) for L in LENGTHS)
-true_lengths = tuple(ps.runs(exact_flow, length=L, **until(95.0 * L)) for L in LENGTHS)
+paper_sigmas = over(paper_flow, 7e3, sigma=SIGMAS)
+true_sigmas = over(exact_flow, 1.4e4, sigma=SIGMAS)
+paper_targets = over(paper_flow, 1.8e5, w_star=TARGETS, sigma=1e-6)
+true_targets = over(exact_flow, 3.4e5, w_star=TARGETS, sigma=1e-6)
+paper_lengths = over(paper_flow, 4e4, length=LENGTHS)
+true_lengths = over(exact_flow, 9.5e4, length=LENGTHS)
+# The proof's observation time where its premises hold: w* = 0.3.
+paper_alphas_mild = over(paper_flow, 1.8e5, alpha=ALPHAS, w_star=0.3)
+paper_sigmas_mild = over(paper_flow, 2e4, sigma=SIGMAS, w_star=0.3)
+paper_lengths_mild = over(paper_flow, 8e4, length=LENGTHS, w_star=0.3)
+# Everything that the durations of Theorem 4 are read off: over alpha, sigma, w* and the length.
+PAPER_MILD = (paper_alphas_mild, paper_sigmas_mild, paper_targets, paper_lengths_mild)
+PAPER = (paper_alphas, paper_sigmas, paper_targets, paper_lengths)
+TRUE = (true_alphas, true_sigmas, true_targets, true_lengths)
 
-
-def descent(**changes: Any) -> ps.Request:
-    """Figure 1 by sampling: a quarter of the batch, until the emergence is over; `--full` is the paper's own size."""
-    return ps.sized(_sampled(250, 45_000, changes), _sampled(1000, 100_000, changes))
-
-
-def _sampled(batch: int, steps: int, changes: dict[str, Any]):
-    times = sorted({*updates(steps), *every(10.0, 0.1 * steps)})
-    return ps.runs(online_sgd, batch=batch, steps=steps, at=times, **changes)
-
-
-figure_1 = descent()
-figure_3 = descent(tokens="boolean")
+# Phase I: from what length on the 4-gram comes before anything else. Head 1 is the same in every arm.
+LONG = tuple(round(40 * 10 ** (k / 4)) for k in range(15))  # 40 to 126,000
+paper_long = over(paper_flow, 400.0, 300, alpha=(1.0, 3.0, 10.0), length=LONG)
+true_long = over(exact_flow, 400.0, 300, length=LONG[10::2])
 
 # The 4-gram head alone: its flow is the same in every arm of Stage II, and cheap for any length.
 four_gram_alphas = over(paper_flow, 1.2e4, 700, alpha=[0.3, 0.5, 1.0, 3.0, 10.0])
-four_gram_long_alphas = over(
-    paper_flow, 1.2e4, 700, alpha=[0.3, 0.5, 1.0, 3.0, 10.0], length=10_000
-)
+four_gram_long_alphas = over(paper_flow, 1.2e4, 700, alpha=[1.0, 1.5, 3.0, 10.0], length=10_000)
 four_gram_sigmas = over(
-    paper_flow, 1000.0, 500, sigma=(3e-3, 2e-3, 1e-3, 5e-4, 3e-4), length=100_000
+    paper_flow, 1000.0, 500, sigma=tuple(np.geomspace(1e-2, 1e-4, 5)), length=1_000_000
 )
-four_gram_lengths = tuple(
-    ps.runs(paper_flow, length=L, sigma=1e-6, **until(1000.0)) for L in LENGTHS[1:]
-)
+four_gram_lengths = over(paper_flow, 1000.0, sigma=1e-6, length=(100, 400, 1600, 6400, 25_600))
 
 # The induction head over its target: the printed equations exist for w* < 1/sqrt(2), and are steep near it.
-paper_mild = over(paper_flow, 4e4, w_star=[0.1, 0.2, 0.3, 0.39])
+paper_mild = over(paper_flow, 4e4, w_star=[0.1, 0.2, 0.3, 0.38])
 paper_strong = over(paper_flow, 4000.0, 4000, w_star=[0.45, 0.49, 0.6, 0.65])
 paper_steep = over(paper_flow, 4000.0, 4000, w_star=[0.62, 0.65, 0.67, 0.68])
-true_wide = over(exact_flow, 2.5e4, 1200, w_star=[0.2, 0.35, 0.49, 0.6])
+true_mild = over(exact_flow, 2.5e4, 1200, w_star=[0.2, 0.35, 0.49])
 true_steep = over(exact_flow, 2.5e4, 1200, w_star=[0.52, 0.55, 0.58, 0.6])
+# While h settles: w stays below a hundredth of w*.
+settling = over(paper_flow, 500.0, 600, w_star=[0.1, 0.2, 0.3, 0.38, 0.49, 0.6], sigma=5e-4)
 
-# From what length on Phase I comes before anything else: the limit of many keys, to the end of Phase I.
-long_lengths = tuple(
-    over(mean_field_flow, 800.0, 400, alpha=[0.5, 1.0, 3.0, 10.0], length=L)
-    for L in (10_000, 30_000, 100_000)
-)
-small_starts = over(exact_flow, 2e4, sigma=[3e-4, 1e-4, 3e-5, 1e-5, 3e-6])
-# The paper's observation time where it is safe: w* = 0.3.
-paper_alphas_mild = over(paper_flow, 8e4, alpha=ALPHAS, w_star=0.3)
-paper_sigmas_mild = over(paper_flow, 1e4, sigma=SIGMAS, w_star=0.3)
-paper_lengths_mild = tuple(
-    ps.runs(paper_flow, length=L, w_star=0.3, **until(30.0 * L)) for L in LENGTHS
-)
+
+def descent(preset: str) -> ps.Request:
+    """Descent on samples: a quarter of the batch, until the emergence is over; `--full` is the paper's own size."""
+    small = ps.runs(online_sgd, preset=preset, batch=250, steps=45_000, at=_times(45_000))
+    return ps.sized(small, ps.runs(online_sgd, preset=preset, at=_times(100_000)))
+
+
+def _times(steps: int) -> list[float]:
+    return sorted({*updates(steps), *every(10.0, 0.1 * steps)})
+
+
+figure_1 = descent("figure_1")
+figure_3 = descent("figure_3")
 
 # What goes wrong in Stage II when Stage I is taken as stated, and when the printed index range is.
 blurred = ps.runs(online_sgd, preset="frozen_first_layer", steps=40_000, at=every(100.0, 4000.0))
 printed_range = ps.runs(online_sgd, preset="printed_range", steps=45_000, at=every(100.0, 4500.0))
 
-# Figure 4: descent in D dimensions, in closed form and on samples. D = 20; with `--full` the paper's
-# D = 100, and its 100,000 updates of gradient descent in closed form. On samples a step of the paper's
-# batch of 1000 takes 0.23 s on a core (100,000 of them: six hours, a job for a GPU), so that B = 64 and
-# 4000 updates are the full size here.
+# Figure 4: descent in D dimensions, in closed form and on samples. D = 20; with `--full` D = 100, and the paper's
+# 100,000 updates of gradient descent in closed form. On samples a step of the paper's batch of 1000 takes 0.23 s on a
+# core (100,000 of them: six hours, a job for a GPU), so that B = 64 and 4000 updates are the full size here.
+GD: dict[str, Any] = {"preset": "figure_4_gd"}
+ADAM: dict[str, Any] = {"preset": "figure_4_adam", "steps": 4000}
+IN_CLOSED_FORM: dict[str, Any] = {"sampled": False}
 matrix_gd = ps.sized(
-    ps.runs(high_dimensional, preset="figure_4_gd", at=every(4.0, 4000.0)),
-    ps.runs(
-        high_dimensional, preset="figure_4_gd", dim=100, steps=100_000, at=every(10.0, 10_000.0)
-    ),
+    ps.runs(high_dimensional, dim=20, steps=40_000, at=every(4.0, 4000.0), **GD, **IN_CLOSED_FORM),
+    ps.runs(high_dimensional, at=every(10.0, 10_000.0), **GD, **IN_CLOSED_FORM),
 )
 matrix_adam = ps.sized(
-    ps.runs(high_dimensional, preset="figure_4_adam", at=every(0.0125, 2.0)),
-    ps.runs(high_dimensional, preset="figure_4_adam", dim=100, at=every(0.0125, 2.0)),
+    ps.runs(high_dimensional, dim=20, at=every(0.0125, 2.0), **ADAM, **IN_CLOSED_FORM),
+    ps.runs(high_dimensional, at=every(0.0125, 2.0), **ADAM, **IN_CLOSED_FORM),
 )
 matrix_gd_sampled = ps.sized(
-    ps.runs(
-        high_dimensional,
-        preset="figure_4_gd",
-        sampled=True,
-        batch=32,
-        steps=2000,
-        at=updates(2000, count=24),
-    ),
-    ps.runs(
-        high_dimensional,
-        preset="figure_4_gd",
-        sampled=True,
-        dim=100,
-        batch=64,
-        steps=4000,
-        at=updates(4000, count=24),
-    ),
+    ps.runs(high_dimensional, dim=20, batch=32, steps=2000, at=updates(2000, count=24), **GD),
+    ps.runs(high_dimensional, batch=64, steps=4000, at=updates(4000, count=24), **GD),
 )
 matrix_adam_sampled = ps.sized(
     ps.runs(
         high_dimensional,
         preset="figure_4_adam",
-        sampled=True,
+        dim=20,
         batch=100,
         steps=2500,
         at=updates(2500, 5e-4, 24),
     ),
-    ps.runs(
-        high_dimensional,
-        preset="figure_4_adam",
-        sampled=True,
-        dim=100,
-        batch=64,
-        at=updates(4000, 5e-4, 24),
-    ),
+    ps.runs(high_dimensional, batch=64, at=updates(4000, 5e-4, 24), **ADAM),
 )
 
 # The logistic law, from sigma = 0.01 w*.
@@ -201,13 +175,3 @@ diagram_true = over(exact_flow, 3e4, w_star=TARGET_GRID, sigma=SIGMA_GRID)
 diagram_paper = ps.sweeps(
     paper_flow, **closely(3e4, 400.0, 3000.0), w_star=TARGET_GRID, sigma=SIGMA_GRID
 )
-
-# Everything that the durations of Theorem 4 are read off: over alpha, sigma, w* and the length.
-PAPER_MILD = (
-    paper_alphas_mild,
-    paper_sigmas_mild,
-    paper_targets,
-    *paper_lengths_mild,
-)
-PAPER = (paper_alphas, paper_sigmas, paper_targets, *paper_lengths)
-TRUE = (true_alphas, true_sigmas, true_targets, *true_lengths)

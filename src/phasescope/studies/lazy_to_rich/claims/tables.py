@@ -8,8 +8,9 @@ import jax
 import numpy as np
 import xarray as xr
 from scipy.optimize import brentq
+from scipy.special import softmax as scipy_softmax
 
-from ..closed_forms import pull, spectrum, tipping_weight
+from ..closed_forms import overshoot_bound, pull, spectrum
 from ..kernels.tabulated import curves
 from ..model import four_gram
 from ..spec import default
@@ -18,6 +19,7 @@ SEED = 0
 KERNEL_SEQUENCES = 1_000_000
 FOUR_GRAM_SEQUENCES = 200_000
 C_STAR = default.c_star
+SIZES = (38, 100, 200, 400, 800)  # numbers of keys
 
 
 def hermite(strengths: tuple[float, ...]) -> xr.Dataset:
@@ -165,6 +167,71 @@ def spreads(sizes: tuple[int, ...]) -> xr.Dataset:
 def overshoots(targets: tuple[float, ...]) -> xr.Dataset:
     """R(w*), the bound on h(T_2^h) / h* that (14) rests on."""
     w_star = xr.DataArray(list(targets), {"w_star": list(targets)}, "w_star")
-    w = tipping_weight(w_star)
-    c = w_star**2
-    return xr.Dataset({"R": np.sqrt((1 - 4 * w**4) / (1 - (w**2 + c) ** 2))})
+    return xr.Dataset({"R": overshoot_bound(w_star)})
+
+
+def simplification(targets: tuple[float, ...]) -> xr.Dataset:
+    """(10) against the softmax with many keys, over the target: S(c*), the plateau's loss, and the rate of w on it."""
+    forms = {"printed_": "exponential", "limit_": "mean_field"}
+    columns: dict[str, list[float]] = {}
+    for prefix, kernel in forms.items():
+        rows = [curves(kernel, (0.0,), w_star=w).isel(c=0) for w in targets]
+        columns[prefix + "S"] = [float(row.top) for row in rows]
+        columns[prefix + "level"] = [float(_level(row)) for row in rows]
+        columns[prefix + "rate"] = [
+            float(row.slope_X * row.kernel_X / row.kernel_S) for row in rows
+        ]
+    data = {name: ("w_star", column) for name, column in columns.items()}
+    return xr.Dataset(data, {"w_star": list(targets)})
+
+
+def first_losses(kernel: str, sizes: tuple[int, ...], sigma: float) -> xr.Dataset:
+    """Both losses when every scalar is sigma, over the length and alpha."""
+    alpha = np.array([1.0, 3.0, 10.0, 30.0, 100.0])
+    lazy = np.empty((len(sizes), alpha.size))
+    rich = np.empty((len(sizes), alpha.size))
+    for i, N in enumerate(sizes):
+        at = curves(kernel, (sigma**2,), length=N + 2).isel(c=0)
+        h_star = 1 / (1 + alpha)
+        squares = h_star**2 * float(at.top) + sigma**2 * float(at.kernel_S)
+        rich[i] = 0.5 * squares - sigma * h_star * float(at.kernel_X)
+        with jax.enable_x64(True):
+            lazy[i] = np.asarray(four_gram.loss(sigma, sigma, alpha / (1 + alpha), N))
+    dims = ("length", "alpha")
+    data = {"loss_g4": (dims, lazy), "loss_ih": (dims, rich)}
+    return xr.Dataset(data, {"length": [float(N + 2) for N in sizes], "alpha": alpha})
+
+
+def softmax_pairs(dimensions: tuple[int, ...]) -> xr.Dataset:
+    """|softmax(a) - softmax(b)|_1 over |a - b|_max, for random a and b at distances from 0.001 to 10."""
+    generator = np.random.default_rng(SEED)
+    distances = np.geomspace(1e-3, 10.0, 9)
+    ratios = np.empty((len(dimensions), distances.size, 200))
+    for i, d in enumerate(dimensions):
+        for j, distance in enumerate(distances):
+            a = generator.standard_normal((200, d))
+            move = generator.uniform(-1.0, 1.0, (200, d))
+            move[:, : d // 2] = np.sign(move[:, : d // 2])
+            b = a + distance * move / np.abs(move).max(1, keepdims=True)
+            change = np.abs(scipy_softmax(a, axis=1) - scipy_softmax(b, axis=1)).sum(1)
+            ratios[i, j] = change / np.abs(a - b).max(1)
+    dims = ("d", "distance", "pair")
+    return xr.Dataset({"ratio": (dims, ratios)}, {"d": list(dimensions), "distance": distances})
+
+
+def softmax_norms(lengths: tuple[int, ...], first: int) -> xr.Dataset:
+    """Both sides of Lemma 8: the squared norm of softmax(-p (L - 1 - s)), s from `first` to L - 1, and M(2p) / M(p)^2."""
+    p = np.array([0.0, 0.01, 0.1, 0.5, 2.0])
+    norms = []
+    printed = []
+    for length in lengths:
+        s = np.arange(first, length)
+        weights = scipy_softmax(-p[:, None] * (length - 1 - s), axis=1)
+        norms.append((weights**2).sum(1))
+        k = np.arange(length - 2)
+        M = np.exp(-p[:, None] * k).sum(1)
+        twice = np.exp(-2 * p[:, None] * k).sum(1)
+        printed.append(twice / M**2)
+    dims = ("length", "p")
+    data = {"norm": (dims, np.array(norms)), "printed": (dims, np.array(printed))}
+    return xr.Dataset(data, {"length": list(lengths), "p": p})

@@ -1,4 +1,4 @@
-"""The transition in words (Section 1, Phase II): lazy before rich, and a sudden emergence."""
+"""The transition in words (Section 1, Figure 1's caption): lazy before rich, a plateau, a sudden emergence."""
 
 from __future__ import annotations
 
@@ -6,94 +6,110 @@ import numpy as np
 import xarray as xr
 
 import phasescope as ps
-from phasescope import Outcome, beyond, claim, published, theory
+from phasescope import claim, on
 
-from ..event_times import value_at
-from ..phases import (
-    falls_to,
-    once_learned,
-    phase_times,
-    points,
-    ran_to_the_end,
-    robust_observation,
-)
-from . import evidence
+from ..closed_forms import plateau_share
+from ..phases import falls_to, phase_times, ran_to_the_end
+from ..spec import default
+from . import evidence, tables
+from .premises import theorem_4
+
+LEVELS = (0.99, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.07, 0.05, 0.02, 0.01)
 
 
 @claim(
-    "Section 1: 4-gram first",
-    published(evidence.true),
-    beyond(evidence.paper),
-    id="C-order",
+    "Figure 1: 4-gram first",
+    on("training", evidence.figure_1, expect="reproduced"),
+    on("population", evidence.true, expect="reproduced"),
+    on("printed equations", evidence.paper, expect="reproduced"),
+    id="fig1-order",
+    aliases=("C-order",),
+    kind="figure",
+    tex=r"t[\mathcal L_{G_4} = q\,\mathcal L_{G_4}(0)] < t[\mathcal L_{IH_2} = q\,\mathcal L_{IH_2}(0)]",
+    page="Section 3.2, caption of Figure 1: learns the 4-gram component first and then starts to learn the induction head",
+    assumes=theorem_4,
+    varies=("alpha", "sigma", "w_star", "length"),
 )
 def the_four_gram_comes_first(run):
-    """The 4-gram's loss is at 50, 10 and 7.5 % of its start before the induction head's is, in Figure 1's
-    setting."""
-    pairs = [
-        (falls_to(run, "loss_g4", part), falls_to(run, "loss_ih", part))
-        for part in (0.5, 0.1, 0.075)
-    ]
-    orders = [ps.ordered(first, second, what="4-gram, induction head") for first, second in pairs]
-    return ps.all_of(orders) & ran_to_the_end(run)
+    """The 4-gram's loss comes down to a part of its start before the induction head's comes down to the same part: for
+    every part from 99 % to 1 % that is small enough to be called learned."""
+    return ps.scan("part", LEVELS, lambda part: _four_gram_first(run, part), settles="small")
 
 
-@claim("Section 1: 4-gram first, the times", published(evidence.true), id="C-order-times")
+def _four_gram_first(run: xr.Dataset, part: float) -> ps.Verdict:
+    lazy = falls_to(run, "loss_g4", part)
+    rich = falls_to(run, "loss_ih", part)
+    return ps.ordered(lazy, rich, what="4-gram, induction head") & ran_to_the_end(run)
+
+
+@claim(
+    "Figure 1: when both losses fall (ours)",
+    on("population", evidence.true, expect="as_before"),
+    id="ours-fig1-order-times",
+    aliases=("C-order-times",),
+    kind="regression",
+    whose="ours",
+    tex=r"t[\mathcal L = q\,\mathcal L(0)],\ q = 0.9, 0.5, 0.1, 0.06",
+    page="Section 3.2, Figure 1",
+)
 def both_losses_fall_at_once(run):
     """Partial losses reach 90, 50, 10 and 6 % at 5.9, 9.4, 24 and 38 (4-gram) and at 2.1, 14.4, 59 and 123 (induction
-    head): the induction head starts first, since h alone removes 94 % of its loss."""
+    head): the induction head starts first, by its value h alone."""
     parts = (0.9, 0.5, 0.1, 0.06)
-    lazy, rich = (
-        np.array([float(falls_to(run, name, x)) for x in parts]) for name in ("loss_g4", "loss_ih")
-    )
+    lazy = np.array([float(falls_to(run, "loss_g4", part)) for part in parts])
+    rich = np.array([float(falls_to(run, "loss_ih", part)) for part in parts])
+    digits = ps.chosen(0.02, "two digits of the earlier run")
     return (
-        ps.agree(lazy, np.array([5.9, 9.4, 24.0, 38.0]), rtol=0.02, what="4-gram")
-        & ps.agree(rich, np.array([2.1, 14.4, 59.0, 123.0]), rtol=0.02, what="induction head")
+        ps.agree(lazy, np.array([5.9, 9.4, 24.0, 38.0]), rtol=digits, what="4-gram")
+        & ps.agree(rich, np.array([2.1, 14.4, 59.0, 123.0]), rtol=digits, what="induction head")
         & ran_to_the_end(run)
     )
 
 
 @claim(
-    "Phase II: the induction head is unlearned on the plateau",
-    published(
-        evidence.true,
-        expect=Outcome.FAILS,
-        because="uniform attention with the right value h already explains 94 % of the target: plateau and emergence are "
-        "about the last 5.9 % (7.2 % by (10))",
-    ),
-    id="C-share",
+    "Phase II: what is left on the plateau (ours)",
+    on("closed form", ps.tables(tables.against_softmax, sizes=tables.SIZES)),
+    id="ours-plateau-share",
+    aliases=("C-share",),
+    kind="limit",
+    whose="ours",
+    tex=r"\mathcal L_{IH_2}(T_o)/\mathcal L_{IH_2}(0) \to 1 - \sqrt{1 - 2 w^{\star4}}",
+    page="Section 3.2, Theorem 4, Phase II",
+    as_=("L", "inf"),
 )
-def the_plateau_holds_most_of_the_loss(run):
-    """On the plateau, at least half of the induction head's loss is left."""
-    return once_learned(run, _holds_half_of_the_loss, left=0.01)
-
-
-def _holds_half_of_the_loss(run: xr.Dataset) -> ps.Verdict:
-    plateau = value_at(run.loss_ih, robust_observation(run), points(run)) / run.loss_ih.isel(time=0)
-    return ps.at_least(plateau, 0.5, "L_IH(T_o) / L_IH(0)") & ran_to_the_end(run)
+def the_plateau_is_a_small_part_of_the_loss(table):
+    """From a small start, the part 1 - X(0)^2 / (S(0) S(c*)) of the induction head's loss is left on the plateau, which tends
+    to 1 - (1 - 2 w*^4)^(1/2) as L grows: uniform attention with the right value h explains the rest."""
+    part = table.level / table.S
+    near = ps.chosen(0.001, "the README says 5.9 %")
+    return ps.tends_to(
+        part, plateau_share(default.w_star), along="N", within=near, what="the part left"
+    )
 
 
 @claim(
-    "Phase II: emergence is sudden",
-    published(
-        evidence.true,
-        expect=Outcome.FAILS,
-        because="the plateau lasts 891, the emergence 2290: they compare as ln(w*^2/sigma^2) - 5.3 and 7.5, and "
-        "sigma = 0.01 is not small enough",
-    ),
-    theory(evidence.small_starts),
-    id="C-sharp",
+    "Figure 1: emergence lasts longer than the plateau (ours)",
+    on("training", evidence.figure_1),
+    on("population", evidence.true),
+    id="ours-fig1-sharpness",
+    kind="order",
+    whose="ours",
+    tex=r"T_{II} < T_{III} - T_{II}",
+    page="Section 3.2, Figure 1",
+    assumes=theorem_4,
 )
-def emergence_is_faster_than_the_plateau(runs):
-    """The emergence, from 99 % to 1 % of the plateau's loss, takes less time than the plateau before it."""
-    times = phase_times(runs)
-    return ps.at_most(times.sharpness, 1.0, "(T_III - T_II) / T_II") & ps.at_least(
-        times.T_II, 100.0, "T_II"
-    )
+def emergence_is_slower_than_the_plateau_at_figure_1(run):
+    """At Figure 1's sigma the emergence takes longer than the plateau before it: they compare as 7.5 and
+    ln(w*^2 / sigma^2) - 5.3."""
+    times = phase_times(run)
+    return ps.ordered(
+        times.T_II, times.T_III - times.T_II, what="plateau, emergence"
+    ) & ran_to_the_end(run)
 
 
 claims = (
     the_four_gram_comes_first,
     both_losses_fall_at_once,
-    the_plateau_holds_most_of_the_loss,
-    emergence_is_faster_than_the_plateau,
+    the_plateau_is_a_small_part_of_the_loss,
+    emergence_is_slower_than_the_plateau_at_figure_1,
 )
