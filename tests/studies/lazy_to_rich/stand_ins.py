@@ -41,28 +41,24 @@ def stand_in(request: Request, gathered: Evidence) -> xr.Dataset:
 
 
 def _sweep(request: Sweeps) -> xr.Dataset:
-    """One axis, or two of which only the diagonal is asked for: NaN elsewhere."""
-    axes, times, name = dict(request.axes), np.array(request.at), request.arm.__name__
-    spec = study.specify(
-        request.preset, **dict(request.changes) | {k: v[0] for k, v in axes.items()}
-    )
-    lanes = [
-        _flow(name, spec.replace(**dict(zip(axes, v, strict=True))), times)
-        for v in zip(*axes.values(), strict=True)
-    ]
-    along = xr.concat([xr.concat(lanes, "lane")], "block").isel(block=0)
-    if len(axes) == 1:
-        ((field, values),) = axes.items()
-        swept = along.rename(lane=field).assign_coords({field: list(values)})
-        return labelled_like(swept, study, request)
-    blank = xr.full_like(lanes[0], np.nan)
-    rows = [
-        xr.concat([lanes[i] if i == j else blank for j in range(len(lanes))], "second")
-        for i in range(len(lanes))
-    ]
-    first, second = axes
-    grid = xr.concat(rows, "first").rename(first=first, second=second)
-    return labelled_like(grid.assign_coords({k: list(v) for k, v in axes.items()}), study, request)
+    """Every lane of one axis, or of two."""
+    axes = dict(request.axes)
+    times = np.array(request.at)
+    name = request.arm.__name__
+    start = {field: values[0] for field, values in axes.items()}
+    spec = study.specify(request.preset, **dict(request.changes) | start)
+    return labelled_like(_lanes(name, spec, axes, times), study, request)
+
+
+def _lanes(name: str, spec: Spec, axes: dict, times: np.ndarray) -> xr.Dataset:
+    """The flow over the product of some axes, which are marked as swept."""
+    if not axes:
+        return _flow(name, spec, times)
+    field, *others = axes
+    rest = {other: axes[other] for other in others}
+    lanes = [_lanes(name, spec.replace(**{field: value}), rest, times) for value in axes[field]]
+    coordinate = xr.DataArray(list(axes[field]), dims=field, attrs={"swept": 1})
+    return xr.concat(lanes, field).assign_coords({field: coordinate})
 
 
 def grid(request: Sweeps, count: int) -> xr.Dataset:

@@ -158,18 +158,16 @@ def test_matrices_start_with_the_norm_sigma():
 
 def test_adam_learns_the_induction_head_first():
     times = [0.25, 0.5, 1.0, 1.5]
-    found = ps.run(
-        "lazy_to_rich", "high_dimensional", preset="figure_4_adam", steps=3000, at=times, **RUN
-    )
+    few = {"preset": "figure_4_adam", "dim": 20, "sampled": False, "steps": 3000, "at": times}
+    found = ps.run("lazy_to_rich", "high_dimensional", **few, **RUN)
     found = found.sel(time=times)
     assert found.loss_g4.values == pytest.approx([8.1e-2, 3.7e-2, 1.7e-2, 9.8e-3], rel=0.05)
     assert found.loss_ih.values == pytest.approx([9.8e-4, 2.0e-4, 1.1e-6, 8e-11], rel=0.1)
 
 
 def test_gradient_descent_is_stuck():
-    found = ps.run(
-        "lazy_to_rich", "high_dimensional", preset="figure_4_gd", at=[400.0, 4000.0], **RUN
-    )
+    few = {"preset": "figure_4_gd", "dim": 20, "sampled": False, "steps": 40_000}
+    found = ps.run("lazy_to_rich", "high_dimensional", at=[400.0, 4000.0], **few, **RUN)
     late = found.sel(time=4000.0)
     assert float(late.loss_g4) == pytest.approx(6.3e-5, rel=0.01)
     assert float(late.loss_ih) == pytest.approx(3.98e-5, rel=2e-3)
@@ -179,8 +177,8 @@ def test_gradient_descent_is_stuck():
 
 def test_sampled_adam_follows_the_closed_form():
     few = {"preset": "figure_4_adam", "steps": 150, "at": [0.05, 0.075], "dim": 6}
-    sampled = ps.run("lazy_to_rich", "high_dimensional", sampled=True, batch=64, **few, **RUN)
-    closed = ps.run("lazy_to_rich", "high_dimensional", **few, **RUN)
+    sampled = ps.run("lazy_to_rich", "high_dimensional", batch=64, **few, **RUN)
+    closed = ps.run("lazy_to_rich", "high_dimensional", sampled=False, **few, **RUN)
     for name in ("p", "g", "h"):
         np.testing.assert_allclose(sampled[name], closed[name], rtol=0.05)
     np.testing.assert_allclose(sampled.loss_ih, closed.loss_ih, rtol=0.05)
