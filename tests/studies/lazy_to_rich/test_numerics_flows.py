@@ -235,7 +235,14 @@ def test_a_horizon_before_a_phase_gives_no_time(short):
 
 @pytest.mark.parametrize(
     "id",
-    ["secC.3.2-P1", "eq15", "eq17-late", "secC.3.2-lyapunov", "ours-fig1-sharpness", "thm4-phase4-g4"],
+    [
+        "secC.3.2-P1",
+        "eq15",
+        "eq17-late",
+        "secC.3.2-lyapunov",
+        "ours-fig1-sharpness",
+        "thm4-phase4-g4",
+    ],
 )
 def test_a_horizon_before_a_phase_decides_nothing_about_it(short, id):
     """Not even that a claim fails, which is what some rows expect."""

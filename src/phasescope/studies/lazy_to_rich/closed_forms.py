@@ -156,7 +156,7 @@ def plateau_share(w_star: Any) -> Any:
 
 
 def largest_target(slope: float = 0.04) -> float:
-    r"""The $c$ below which $R(w^\star) < 1 + 0.04\,w^\star$, which the proof leaves unnamed: 0.385."""
+    r"""The $c$ below which $R(w^\star) < 1 + 0.04\,w^\star$, which the proof leaves unnamed: 0.387."""
 
     def excess(w_star: float) -> float:
         return float(overshoot_bound(xr.DataArray(w_star))) - 1 - slope * w_star

@@ -1,4 +1,4 @@
-"""The rich component, later (Appendix C.3.2, (15) to (18), C.4): w grows exponentially, and G(v, h) falls to the end."""
+"""The rich component, later (Appendix C.3.2, (15) to (17), and C.4): w grows exponentially."""
 
 from __future__ import annotations
 
@@ -12,18 +12,15 @@ from ..closed_forms import first_growth, settling_time
 from ..event_times import value_at
 from ..phases import (
     c_star,
-    falls,
     h_star,
     keys,
-    learning,
     once_learned,
     points,
     ran_to_the_end,
     reaches,
-    turning_time,
 )
 from . import evidence
-from .premises import second_lyapunov, small_target
+from .premises import small_target
 
 MILD = (evidence.paper_alphas_mild, evidence.paper_sigmas_mild, evidence.paper_lengths_mild)
 TRUE = (evidence.true_alphas, evidence.true_sigmas, evidence.true_lengths)
@@ -261,36 +258,6 @@ def the_dot_product_has_not_begun_when_the_value_is_learned(runs):
     ) & ps.guard(ps.positive(then / runs.sigma - 1, "w(T_o) / sigma - 1"))
 
 
-@claim(
-    "Appendix C.3.2, second Lyapunov function",
-    on("printed equations", evidence.paper_mild, evidence.paper),
-    on("population", evidence.true_mild),
-    id="secC.3.2-lyapunov",
-    aliases=("C-Lyap2",),
-    kind="lower",
-    tex=r"\mathrm dG(v,h)/\mathrm dt \le -\tfrac14 v^\star h^{\star2} G(v,h)/(L-2),\quad t > T_2^h,\ v^\star \le 0.3",
-    page="Appendix C.3.2, step II.2",
-    assumes=second_lyapunov,
-    varies=("alpha", "sigma", "w_star", "length"),
-)
-def the_second_lyapunov_function_falls(*sweeps):
-    """After T_2^h, G(v, h) decreases at a rate of at least w*^2 h*^2 / (4 N), for w*^2 <= 0.3."""
-    return ps.all_of(once_learned(runs, _falls_exponentially) for runs in sweeps)
-
-
-def _falls_exponentially(runs: xr.Dataset) -> ps.Verdict:
-    unit = c_star(runs) * h_star(runs) ** 2 / keys(runs)
-    peak = turning_time(runs)
-    later = learning(runs) & (runs.time > peak)
-    speed = -runs.lyap_vh_rate / (unit * runs.lyap_vh)
-    quarter = ps.stated(0.25, "Appendix C.3.2, step II.2")
-    return (
-        ps.at_least(speed, quarter, "-N dG/dt / (c* h*^2 G)", where=later)
-        & ps.guard(falls(runs.lyap_vh, "G(v, h)", where=later))
-        & ps.guard(ps.positive(runs.time[-1] - peak, "the end minus T_2^h"))
-    )
-
-
 claims = (
     the_dot_product_grows_at_most_as_printed,
     the_dot_product_grows_at_most_exponentially,
@@ -299,5 +266,4 @@ claims = (
     the_dot_product_grows_at_least_exponentially,
     the_dot_product_grows_at_least_exponentially_later,
     the_dot_product_has_not_begun_when_the_value_is_learned,
-    the_second_lyapunov_function_falls,
 )

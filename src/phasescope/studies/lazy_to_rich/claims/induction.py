@@ -1,4 +1,4 @@
-"""The rich component (Appendix C.3.2, P1, (11) and (14)): h overshoots, and comes back as w grows."""
+"""The rich component (Appendix C.3.2, P1, (11), (14), step II.2): h overshoots and comes back as w grows; G(v, h) falls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from phasescope import claim, on
 from ..closed_forms import tipping_weight
 from ..event_times import value_at
 from ..phases import (
+    c_star,
+    falls,
     h_star,
+    keys,
     learning,
     once_learned,
     points,
@@ -19,7 +22,7 @@ from ..phases import (
     turning_time,
 )
 from . import evidence, tables
-from .premises import simplified
+from .premises import second_lyapunov, simplified
 
 LANES = tuple(np.linspace(0.03, 0.69, 23).round(4))
 
@@ -133,9 +136,40 @@ def the_bound_on_the_overshoot_is_flat(table):
     )
 
 
+@claim(
+    "Appendix C.3.2, second Lyapunov function",
+    on("printed equations", evidence.paper_mild, evidence.paper),
+    on("population", evidence.true_mild),
+    id="secC.3.2-lyapunov",
+    aliases=("C-Lyap2",),
+    kind="lower",
+    tex=r"\mathrm dG(v,h)/\mathrm dt \le -\tfrac14 v^\star h^{\star2} G(v,h)/(L-2),\quad t > T_2^h,\ v^\star \le 0.3",
+    page="Appendix C.3.2, step II.2",
+    assumes=second_lyapunov,
+    varies=("alpha", "sigma", "w_star", "length"),
+)
+def the_second_lyapunov_function_falls(*sweeps):
+    """After T_2^h, G(v, h) decreases at a rate of at least w*^2 h*^2 / (4 N), for w*^2 <= 0.3."""
+    return ps.all_of(once_learned(runs, _falls_exponentially) for runs in sweeps)
+
+
+def _falls_exponentially(runs: xr.Dataset) -> ps.Verdict:
+    unit = c_star(runs) * h_star(runs) ** 2 / keys(runs)
+    peak = turning_time(runs)
+    later = learning(runs) & (runs.time > peak)
+    speed = -runs.lyap_vh_rate / (unit * runs.lyap_vh)
+    quarter = ps.stated(0.25, "Appendix C.3.2, step II.2")
+    return (
+        ps.at_least(speed, quarter, "-N dG/dt / (c* h*^2 G)", where=later)
+        & ps.guard(falls(runs.lyap_vh, "G(v, h)", where=later))
+        & ps.guard(ps.positive(runs.time[-1] - peak, "the end minus T_2^h"))
+    )
+
+
 claims = (
     the_value_overshoots_once_and_the_dot_product_only_grows,
     the_value_turns_beyond_the_tipping_weight,
     the_value_overshoots_by_little,
     the_bound_on_the_overshoot_is_flat,
+    the_second_lyapunov_function_falls,
 )

@@ -64,7 +64,7 @@ def _largest() -> float:
     return largest_target()
 
 
-# From (14) on: 0 < w* < c with an unnamed c. R(w*) < 1 + 0.04 w* makes it 0.385.
+# From (14) on: 0 < w* < c with an unnamed c. R(w*) < 1 + 0.04 w* makes it 0.387.
 small_target = ps.assume(
     model={"printed equations": PRINTED},
     lane={"small_target": lambda s: _largest() / s.w_star, "small_start": lambda s: 1 / s.sigma},
