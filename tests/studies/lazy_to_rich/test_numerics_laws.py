@@ -76,7 +76,7 @@ def test_the_unnamed_constant_of_the_proof():
     w = np.linspace(0, 0.42, 4001)
     r = np.sqrt((1 - 4 * w**4) / (1 - (w**2 + targets[:, None] ** 2) ** 2))
     R = np.where(w < targets[:, None], r, 0).max(1)
-    below = targets[R < 1 + 0.04 * targets]
+    below = targets[1 + 0.04 * targets > R]
     assert closed_forms.largest_target() == pytest.approx(below.max(), abs=1e-3)
 
 

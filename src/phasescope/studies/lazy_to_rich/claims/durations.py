@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -28,13 +29,13 @@ Times = Callable[[xr.Dataset], xr.DataArray]
 DURATION = r"\Theta\big((\alpha^\star+1)^2 L \log(1/\sigma_{init})/w^{\star2}\big)"
 
 
-def unit(runs: xr.Dataset) -> xr.DataArray:
+def unit(runs: xr.Dataset) -> Any:
     r"""$(1+\alpha)^2 L \ln(1/\sigma) / w^{\star2}$."""
     logarithm = np.log(1 / ps.number(runs, "sigma"))
     return _scale(runs) * logarithm
 
 
-def _scale(runs: xr.Dataset) -> xr.DataArray:
+def _scale(runs: xr.Dataset) -> Any:
     proportion = (1 + ps.number(runs, "alpha")) ** 2
     return proportion * ps.number(runs, "length") / ps.number(runs, "w_star") ** 2
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
@@ -129,13 +131,13 @@ def half_of_the_dot_product_takes_at_least_as_long_as_printed(*sweeps):
     )
 
 
-def last_bound(runs: xr.Dataset) -> xr.DataArray:
+def last_bound(runs: xr.Dataset) -> Any:
     """The last line of (16)."""
     logarithm = np.log(1 / ps.number(runs, "sigma"))
     return keys(runs) * logarithm / (16 * c_star(runs) * h_star(runs) ** 2)
 
 
-def first_bound(runs: xr.Dataset) -> xr.DataArray:
+def first_bound(runs: xr.Dataset) -> Any:
     """The first line of (16)."""
     w_star = ps.number(runs, "w_star")
     logarithm = np.log(w_star / (2 * ps.number(runs, "sigma")))
@@ -249,10 +251,11 @@ def the_dot_product_has_not_begun_when_the_value_is_learned(runs):
     part = then / ps.number(runs, "w_star")
     bound = ps.stated(0.01, "Appendix C.4")
     if "sigma" not in runs.dims:
-        return ps.at_most(part, bound, "w(T_o) / w*") & ran_to_the_end(runs)
+        grows = ps.guard(ps.positive(runs.w_kq, "w"))
+        return ps.at_most(part, bound, "w(T_o) / w*") & grows & ran_to_the_end(runs)
     return ps.scan(
         "sigma",
-        runs.sigma.values,
+        runs.sigma.values.tolist(),
         lambda sigma: ps.at_most(part.sel(sigma=sigma), bound, "w(T_o) / w*"),
         settles="small",
     ) & ps.guard(ps.positive(then / runs.sigma - 1, "w(T_o) / sigma - 1"))

@@ -127,7 +127,7 @@ def the_bound_on_the_overshoot_is_flat(table):
     excess = (table.R - 1) / table.w_star
     return ps.scan(
         "w_star",
-        excess.w_star.values,
+        excess.w_star.values.tolist(),
         lambda w: (
             ps.at_most(excess.sel(w_star=w), ps.stated(0.04, "before (14)"), "(R - 1) / w*")
             & ps.guard(ps.positive(excess.sel(w_star=w), "(R - 1) / w*"))

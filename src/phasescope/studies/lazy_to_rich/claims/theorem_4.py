@@ -19,6 +19,7 @@ from ..phases import (
     h_star,
     inverse_start,
     keys,
+    logarithm,
     points,
     ran_to_the_end,
     robust_observation,
@@ -63,12 +64,20 @@ def the_four_gram_is_learned_before_anything_else(runs):
     if "length" not in runs.dims:
         return _phase_one(runs)
     return ps.scan(
-        "long_input", runs.length.values, lambda length: _phase_one(runs.sel(length=length))
+        "long_input",
+        runs.length.values.astype(float).tolist(),
+        lambda length: _phase_one(runs.sel(length=length)),
     )
 
 
 def _phase_one(runs: xr.Dataset) -> ps.Verdict:
-    return ps.at_least(left_at_T_I(runs), PHASE_I, "L_IH(T_I) / L_IH(0)") & ran_to_the_end(runs)
+    left = left_at_T_I(runs)
+    falls = ps.at_most(
+        left, ps.derived(1.0, "gradient flow lowers the loss"), "L_IH(T_I) / L_IH(0)"
+    )
+    return (
+        ps.at_least(left, PHASE_I, "L_IH(T_I) / L_IH(0)") & ps.guard(falls) & ran_to_the_end(runs)
+    )
 
 
 @claim(
@@ -147,11 +156,10 @@ def the_dot_product_grows_exponentially(sigmas, alphas, lengths):
         what = "exponent of w in the theorem's unit"
         found.append(ps.big_o(name_axis(here.max("time")), along=along, what=what))
         found.append(ps.big_omega(name_axis(here.min("time")), along=along, what=what))
-    theta = ps.big_theta(
-        inverse_start(exponent(small).interp(time=emergence(small, 0.01)).reset_coords(drop=True)),
-        along="1/sigma",
-        what="exponent of w at T_III",
-    )
+    end = emergence(small, 0.01)
+    unit = c_star(small) * h_star(small) ** 2 / keys(small)
+    reached = np.log(value_at(small.w_kq, end) / small.sigma) / (unit * end)
+    theta = ps.big_theta(inverse_start(reached), along="1/sigma", what="exponent of w at T_III")
     return ps.all_of(found) & theta
 
 
@@ -245,8 +253,8 @@ def slowest_decay(runs: xr.Dataset) -> xr.DataArray:
     unit = c_star(runs) * h_star(runs) ** 2 / keys(runs)
     above = runs.loss_ih > ROUNDING * runs.loss_ih.isel(time=0, drop=True)
     later = (runs.time > 1.05 * begins) & above
-    rate = -np.log(runs.loss_ih / first) / (unit * (runs.time - begins))
-    return rate.where(later).min("time")
+    fallen = -logarithm(runs.loss_ih.where(later) / first)
+    return (fallen / (unit * (runs.time - begins))).min("time")
 
 
 @claim(

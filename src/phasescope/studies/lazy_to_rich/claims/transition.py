@@ -9,7 +9,7 @@ import phasescope as ps
 from phasescope import claim, on
 
 from ..closed_forms import plateau_share
-from ..phases import falls_to, phase_times, ran_to_the_end
+from ..phases import falls_to, learning, phase_times, ran_to_the_end
 from ..spec import default
 from . import evidence, tables
 from .premises import theorem_4
@@ -102,9 +102,12 @@ def emergence_is_slower_than_the_plateau_at_figure_1(run):
     """At Figure 1's sigma the emergence takes longer than the plateau before it: they compare as 7.5 and
     ln(w*^2 / sigma^2) - 5.3."""
     times = phase_times(run)
-    return ps.ordered(
-        times.T_II, times.T_III - times.T_II, what="plateau, emergence"
-    ) & ran_to_the_end(run)
+    return (
+        ps.ordered(times.T_II, times.T_III - times.T_II, what="plateau, emergence")
+        & ps.guard(ps.positive(run.loss_ih, "induction head's loss", where=learning(run)))
+        & ps.guard(ps.positive(learning(run).isel(time=slice(0, 10)).astype(float), "a start"))
+        & ran_to_the_end(run)
+    )
 
 
 claims = (
