@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import xarray as xr
-from scipy.optimize import brentq
+from scipy.optimize import root_scalar
 
 import phasescope as ps
 
@@ -122,7 +122,7 @@ def logistic_time(run: xr.Dataset, fraction: float) -> float:
     return spec.keys + growth / (2 * gamma)
 
 
-def overshoot_bound(w_star: xr.DataArray) -> xr.DataArray:
+def overshoot_bound(w_star: xr.DataArray) -> Any:
     r"""$R(w^\star) = r(w^\circ)$, the bound on $h(T_2^h)/h^\star$ that (14) rests on."""
     w = tipping_weight(w_star)
     return np.sqrt((1 - 4 * w**4) / (1 - (w**2 + w_star**2) ** 2))
@@ -161,7 +161,7 @@ def largest_target(slope: float = 0.04) -> float:
     def excess(w_star: float) -> float:
         return float(overshoot_bound(xr.DataArray(w_star))) - 1 - slope * w_star
 
-    return float(brentq(excess, 0.2, 0.6))
+    return root_scalar(excess, bracket=(0.2, 0.6), method="brentq").root
 
 
 def first_growth(ds: xr.Dataset) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import xarray as xr
 
@@ -17,7 +19,7 @@ from .premises import stage_1
 ONE_PER_CENT = ps.stated(0.01, "Theorem 4, Phase I: the 4-gram is learned to 1 % of its loss")
 
 
-def floor(slope: xr.DataArray) -> xr.DataArray:
+def floor(slope: xr.DataArray) -> Any:
     r"""$e^{-2\tilde p}$, the part of the 4-gram's loss that a first layer of this slope leaves for ever."""
     return np.exp(-2 * slope)
 
