@@ -4,10 +4,6 @@ from .analysis.asymptotics import big_theta as big_theta
 from .analysis.asymptotics import scan as scan
 from .analysis.asymptotics import share as share
 from .analysis.asymptotics import tends_to as tends_to
-from .analysis.bounds import chosen as chosen
-from .analysis.bounds import derived as derived
-from .analysis.bounds import released as released
-from .analysis.bounds import stated as stated
 from .analysis.checks import agree as agree
 from .analysis.checks import at_least as at_least
 from .analysis.checks import at_most as at_most
@@ -31,6 +27,10 @@ from .analysis.phases import knee as knee
 from .analysis.phases import local_slope as local_slope
 from .analysis.phases import plateau as plateau
 from .analysis.phases import sustained as sustained
+from .analysis.sources import chosen as chosen
+from .analysis.sources import derived as derived
+from .analysis.sources import released as released
+from .analysis.sources import stated as stated
 from .analysis.verdict import Outcome as Outcome
 from .analysis.verdict import Verdict as Verdict
 from .analysis.verdict import all_of as all_of

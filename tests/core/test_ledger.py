@@ -9,7 +9,7 @@ import pandas
 import pytest
 
 import phasescope as ps
-from phasescope.analysis.bounds import Source, SourceKind
+from phasescope.analysis.sources import Source, SourceKind
 from phasescope.claims.assumptions import Met, Scope
 from phasescope.claims.claim import RegimeName
 from phasescope.claims.statement import Kind, Object, Whose

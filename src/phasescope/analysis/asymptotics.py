@@ -17,12 +17,12 @@ from scipy.special import betaincinv
 
 from . import fits
 from .align import Misaligned, aligned, axis, in_order, one
-from .bounds import sources_of
-from .decide import MARGINS
 from .fits import CONFIDENCE
 from .lanes import FAILS, HOLDS, UNDECIDED, lane_table, swept_axes
+from .sources import sources_of
 from .types import ArrayLike, Condition
 from .verdict import Outcome, Trend, Verdict, all_of, undecided
+from .worst_entry import MARGINS
 
 # A ratio that grows more slowly than size^0.05 is taken as bounded: 25% over two decades.
 FLAT = 0.05

@@ -18,8 +18,12 @@ import xarray as xr
 
 from ..errors import PlanError
 from .align import Misaligned, aligned, axis, coordinates_of, in_order, in_words, numbers_in, one
-from .bounds import Bound, sources_of
-from .decide import (
+from .lanes import FAILS, HOLDS, UNDECIDED, lane_table, swept_axes
+from .phases import sustained
+from .sources import Bound, sources_of
+from .types import ArrayLike, Axis, Condition, Index
+from .verdict import Outcome, Verdict, undecided
+from .worst_entry import (
     MARGINS,
     among,
     bounded,
@@ -34,10 +38,6 @@ from .decide import (
     power_laws,
     verdict_at,
 )
-from .lanes import FAILS, HOLDS, UNDECIDED, lane_table, swept_axes
-from .phases import sustained
-from .types import ArrayLike, Axis, Condition, Index
-from .verdict import Outcome, Verdict, undecided
 
 # A run has reached its end if it falls short of it by rounding only.
 ROUNDING = 1e-9

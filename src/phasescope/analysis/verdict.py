@@ -15,8 +15,8 @@ from typing import Literal
 
 import xarray as xr
 
-from .bounds import Source, SourceKind
 from .lanes import FAILS, HOLDS, UNDECIDED, join_lanes
+from .sources import Source, SourceKind
 
 
 class Outcome(enum.StrEnum):

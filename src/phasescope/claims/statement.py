@@ -6,7 +6,7 @@ import dataclasses
 import enum
 from collections.abc import Iterable
 
-from ..analysis.bounds import SourceKind
+from ..analysis.sources import SourceKind
 from ..analysis.verdict import Verdict
 from ..errors import PlanError, nearest
 

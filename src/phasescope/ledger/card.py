@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ..analysis.bounds import Source
+from ..analysis.sources import Source
 from ..analysis.verdict import Verdict
 from ..claims.assumptions import Met
 from ..claims.claim import Claim

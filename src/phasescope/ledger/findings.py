@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from ..analysis.bounds import Source, SourceKind
+from ..analysis.sources import Source, SourceKind
 from ..analysis.verdict import Outcome, Verdict
 from .appearance import key, margin
 

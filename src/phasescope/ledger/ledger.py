@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..analysis.bounds import Source
+from ..analysis.sources import Source
 from ..analysis.verdict import Outcome, Verdict
 from ..claims.assumptions import Met
 from ..claims.claim import RegimeName

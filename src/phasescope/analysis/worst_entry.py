@@ -13,8 +13,8 @@ import xarray as xr
 
 from . import fits
 from .align import Misaligned, aligned, axis, coordinates_of, in_order, in_words, numbers_in
-from .bounds import Source, SourceKind, sources_of
 from .lanes import FAILS, HOLDS, UNDECIDED, judge_lanes, swept_axes
+from .sources import Source, SourceKind, sources_of
 from .types import ArrayLike, Axis, Condition, Index
 from .verdict import Outcome, Verdict, undecided
 
