@@ -189,6 +189,21 @@ def test_an_old_claim_still_checks_and_is_untyped(store):
     assert (row.said, row.kind, row.word, row.surprising) == ("holds", None, None, False)
 
 
+@pytest.mark.parametrize(
+    ("kind", "word"), [("monotone", "holds"), ("figure", "reproduced"), ("regression", "as_before")]
+)
+def test_the_good_word_of_the_kind_is_expected_where_nothing_is_said(kind, word):
+    made = claim(ps.on("training", ps.runs(quadratic)), kind=kind)
+    assert made.regimes[0].expect == word
+
+
+def test_an_old_claim_is_judged_on_ones_own_run(store):
+    old = ps.claim("Lemma 1", ps.theory(ps.runs(quadratic)), id="lem1")(falls)
+    run = ps.run(study_of(), "quadratic")
+    (row,) = ps.check(study_of(old), claim="lem1", evidence=run)
+    assert (row.said, row.surprising) == ("holds", False)
+
+
 def test_old_and_new_forms_do_not_mix():
     with pytest.raises(ps.PlanError, match="derived"):
         ps.claim("Lemma 1", ps.theory(ps.runs(quadratic)), kind="sign")(falls)

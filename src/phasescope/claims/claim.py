@@ -20,7 +20,7 @@ from ..analysis.verdict import Outcome, Verdict, all_of
 from ..errors import PlanError, nearest
 from .assumptions import Assumptions
 from .requests import Request
-from .statement import Object, Statement, known, statement
+from .statement import Kind, Object, Statement, known, statement
 from .words import Word
 
 
@@ -34,6 +34,11 @@ class RegimeName(enum.StrEnum):
 
 # What `because` may speak of: facts of the verdict.
 FACTS = ("value", "where", "at", "margin", "measured", "required", "parts", "reach", "sizes")
+GOOD_WORDS = {
+    Kind.FIGURE: Word.REPRODUCED,
+    Kind.RELEASED: Word.REPRODUCED,
+    Kind.REGRESSION: Word.AS_BEFORE,
+}
 # Words that need no explanation.
 PLAIN = (Outcome.HOLDS, Word.HOLDS, Word.REPRODUCED, Word.AS_BEFORE)
 
@@ -48,7 +53,7 @@ class Regime:
 
     name: RegimeName | None
     evidence: tuple[Request, ...]
-    expect: Outcome | Word = Outcome.HOLDS
+    expect: Outcome | Word | None = Outcome.HOLDS  # None: the good word of the kind
     because: str = ""
     on: Object | None = None
     breaks: str = ""
@@ -83,7 +88,11 @@ class _Explained(string.Formatter):
 
 
 def on(
-    what: str, *evidence: Request, expect: str = "holds", because: str = "", breaks: str = ""
+    what: str,
+    *evidence: Request,
+    expect: str | None = None,
+    because: str = "",
+    breaks: str = "",
 ) -> Regime:
     """What a typed statement is held against, as one row of the ledger.
 
@@ -96,7 +105,8 @@ def on(
 
     - `what`: "training", "population", "printed equations" or "closed form".
     - `evidence`: requests, handed to the check in this order.
-    - `expect`: the word that has been established.
+    - `expect`: the word that has been established; the good one of the kind if not given: "holds",
+      "reproduced" for a figure or a released number, "as_before" for a regression.
     - `because`: why, if it is not one of the good ones: a template over the verdict, in which
       `{value:.3g}`, `{where}`, `{margin:.2g}`, `{at[time]:g}` and `{parts[0].value:.3g}` are filled
       in. Measured numbers are never typed in.
@@ -109,7 +119,7 @@ def on(
     **Raises:** `PlanError` for an unknown word or an unknown fact in `because`.
     """
     held = Object(known("ps.on", "object", what, Object))
-    word = Word(known("ps.on", "word", expect, Word))
+    word = None if expect is None else Word(known("ps.on", "word", expect, Word))
     for _, fact, _, _ in string.Formatter().parse(because):
         name = (fact or "").split(".")[0].split("[")[0]
         if fact is not None and name not in FACTS:
@@ -275,6 +285,7 @@ def claim(
             whp=whp,
             erratum=erratum,
         )
+        regimes = tuple(_with_good_word(regime, typed.kind) for regime in regimes)
     _check_regimes(cites, regimes, typed)
     return lambda check: Claim(
         id=id or check.__name__,
@@ -286,6 +297,13 @@ def claim(
         varies=tuple(varies),
         aliases=tuple(aliases),
     )
+
+
+def _with_good_word(regime: Regime, kind: Kind) -> Regime:
+    """The regime with the word that is expected where nothing is said."""
+    if regime.expect is not None:
+        return regime
+    return dataclasses.replace(regime, expect=GOOD_WORDS.get(kind, Word.HOLDS))
 
 
 def _check_regimes(cites: str, regimes: tuple[Regime, ...], typed: Statement | None) -> None:

@@ -144,7 +144,7 @@ def _claim(study: Study, claim: Claim) -> dict[str, Any]:
         "cites": claim.cites,
         "statement": claim.statement,
         "regimes": list(dict.fromkeys(str(regime.name) for regime in regimes)),
-        "expected": {_row_name(regime): regime.expect.value for regime in regimes},
+        "expected": {_row_name(regime): str(regime.expect) for regime in regimes},
     }
     if claim.typed is not None:
         entry |= {

@@ -113,7 +113,7 @@ def _judge_own(
     regime = dataclasses.replace(chosen.regimes[0], because="", evidence=(), name=None, breaks="")
     where = standing_of_datasets(study, chosen, datasets)
     row = judge_datasets(study, chosen, regime, where, datasets)
-    return dataclasses.replace(row, runs=tuple(runs), expected=row.word)
+    return dataclasses.replace(row, runs=tuple(runs), expected=row.word or row.outcome)
 
 
 def check_count(claim: Claim, given: int) -> None:
@@ -224,7 +224,7 @@ def _row(
         statement=claim.statement,
         regime=where.regime,
         outcome=verdict.outcome,
-        expected=regime.expect,
+        expected=regime.expect or Word.HOLDS,
         because=regime.explained(verdict),
         measured=verdict.measured,
         required=verdict.required,

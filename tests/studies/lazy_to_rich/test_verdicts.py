@@ -4,10 +4,14 @@ from phasescope.studies.lazy_to_rich import study
 
 from ..contract import VerdictContract
 
-WIDE = "rests on the sweeps of the exact flow over w*: 20 s for four rows; the printed equations stay"
+WIDE = (
+    "rests on the sweeps of the exact flow over w*: 20 s for four rows; the printed equations stay"
+)
 LONG = "three lengths, each with its own table of kernels: 9 s for two rows; thm4-phase1 on the printed equations stays"
 BOOLEAN = "45,000 sampled steps: 12 s for three rows; fig3-similar on the population stays"
-TARGETS = "a sweep of the exact flow over w*, five tables: 17 s for two rows; the printed equations stay"
+TARGETS = (
+    "a sweep of the exact flow over w*, five tables: 17 s for two rows; the printed equations stay"
+)
 
 
 class TestVerdicts(VerdictContract):
