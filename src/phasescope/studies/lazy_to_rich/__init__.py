@@ -58,6 +58,13 @@ study = ps.Study(
         "are undecided",
         "Appendix C.3.1, errors xi_1 to xi_5 below 0.0001": "an assumption on L for the proof; at Figure 1 "
         "(L - 3) exp(-(L - 3) sigma) is 26, so that it does not cover it",
+        "Appendix C.2, the lower bound on the rate of p": "printed without the 1/2 of the loss (E4), and m / M^2 >= exp(-p) is "
+        "not so for p of the order 1 / L; what follows from it has a row (lem2)",
+        "Appendix C.3.1, inequalities for dp/dg and dp/dt": "steps towards (8), which is false as stated (eq8)",
+        "Appendix C.3.2, step II.1": "a bracket for h / h*, used for the limits of v and h, which secC.3.2-P1 and "
+        "secC.3.2-lyapunov cover",
+        "(18)": "the second Lyapunov inequality integrated, which has a row (secC.3.2-lyapunov)",
+        "Appendix C.4, T_0.01^w": "of the same order as T_1/2^w, which has a row (eq17-half-time)",
         "Definition 9": "a definition",
         "Section 3.2, log(1/epsilon_init)": "a misprint of sigma_init (E16)",
     },

@@ -66,13 +66,16 @@ def has_exponents(when: Times, alphas, sigmas, targets, lengths) -> ps.Verdict:
     growth = np.exp(plateau_rate(sigmas) * when(small))
     per_logarithm = when(targets) / np.log(targets.w_star / ps.number(targets, "sigma"))
     length = lengths.length.astype(float)
+    one = ps.stated(1.0, "Theorem 4")
+    two = ps.stated(2.0, "Theorem 4")
+    inverse = ps.stated(-2.0, "Theorem 4")
     few = ps.chosen(0.03, "a term of order N, and 1 / N corrections")
     wide = ps.chosen(0.05, "a term of order N beside T, at most 1 %, and four or five points")
     return (
-        ps.scales_like(when(lengths), length, 1.0, few, "in L")
-        & ps.scales_like(when(alphas), 1 + alphas.alpha, 2.0, wide, "in 1 + alpha")
-        & ps.scales_like(growth, 1 / small.sigma, 1.0, few, "exp(gamma T) in 1/sigma")
-        & ps.scales_like(per_logarithm, targets.w_star, -2.0, wide, "in w*", span=2.9)
+        ps.scales_like(when(lengths), length, one, few, "in L")
+        & ps.scales_like(when(alphas), 1 + alphas.alpha, two, wide, "in 1 + alpha")
+        & ps.scales_like(growth, 1 / small.sigma, one, few, "exp(gamma T) in 1/sigma")
+        & ps.scales_like(per_logarithm, targets.w_star, inverse, wide, "in w*", span=2.9)
     )
 
 

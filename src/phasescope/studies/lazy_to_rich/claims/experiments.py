@@ -191,8 +191,9 @@ def a_blurred_first_layer_leaves_a_floor(run):
     slope = spec_of(run).p_tilde or 0.0
     floor = 0.5 * spec_of(run).g_star ** 2 * np.exp(-2 * slope)
     slow = ps.chosen(1.03, "it falls to the floor like 1 / t")
+    lowest = ps.derived(1.0, "the minimum over p and g")
     return (
-        ps.within(run.loss_g4.isel(time=-1) / floor, 1.0, slow, "loss at the end over the floor")
+        ps.within(run.loss_g4.isel(time=-1) / floor, lowest, slow, "loss at the end over the floor")
         & ps.positive(run.loss_g4 / floor - 1, "loss over the floor - 1")
         & ps.guard(_fell(run))
         & ran_to_the_end(run)

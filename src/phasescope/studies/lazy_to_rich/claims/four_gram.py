@@ -124,6 +124,7 @@ def the_four_gram_value_comes_in_constant_time(runs):
 )
 def the_slope_is_bounded_when_the_value_arrives(runs):
     """When g reaches g*, the slope p_1 is at most 1 / (2 g*^2 - 1), for alpha > 1."""
+    runs = runs.sel(alpha=runs.alpha > 1)
     then = value_at(runs.p, time_of_the_value(runs, 1.0))
     bound = 1 / (2 * g_star(runs) ** 2 - 1)
     excess = (then - bound) / np.abs(bound)

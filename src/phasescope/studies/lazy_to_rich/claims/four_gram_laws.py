@@ -29,10 +29,11 @@ def learning_the_four_gram_takes_logarithmic_time(sigmas, lengths):
     in long sequences, and as N grows from a very small start, T_I grows like a logarithm over g*."""
     slow = np.exp(g_star(sigmas) * falls_to(sigmas, "loss_g4", 0.01))
     long = np.exp(g_star(lengths) * falls_to(lengths, "loss_g4", 0.01))
+    law = ps.derived(1.0, "an exponential start at the rate g*")
     tolerance = ps.chosen(0.05, "what an O(1) that still changes leaves over the range")
     return (
-        ps.scales_like(slow, 1 / sigmas.sigma, 1.0, tolerance, "exp(g* T_I) in 1/sigma")
-        & ps.scales_like(long, keys(lengths), 1.0, tolerance, "exp(g* T_I) in N")
+        ps.scales_like(slow, 1 / sigmas.sigma, law, tolerance, "exp(g* T_I) in 1/sigma")
+        & ps.scales_like(long, keys(lengths), law, tolerance, "exp(g* T_I) in N")
         & ran_to_the_end(lengths)
     )
 
@@ -70,6 +71,7 @@ def learning_the_four_gram_takes_longer_where_it_weighs_less(runs):
 )
 def the_four_gram_value_comes_after_a_logarithm(runs):
     """g reaches g*/2 and g* after ln(1/sigma) / g* + O(1), and never before ln(s g* / (2 sigma)) / g*, s = 1/2 or 1."""
+    law = ps.derived(1.0, "an exponential start at the rate g*")
     tolerance = ps.chosen(0.05, "what an O(1) that still changes leaves over the range")
     found = []
     for share in (0.5, 1.0):
@@ -77,7 +79,7 @@ def the_four_gram_value_comes_after_a_logarithm(runs):
         earliest = earliest_value_time(runs.sigma, ps.number(runs, "alpha"), share)
         grown = np.exp(g_star(runs) * times)
         found.append(
-            ps.scales_like(grown, 1 / runs.sigma, 1.0, tolerance, "exp(g* T^g) in 1/sigma")
+            ps.scales_like(grown, 1 / runs.sigma, law, tolerance, "exp(g* T^g) in 1/sigma")
         )
         found.append(ps.positive(times - earliest, "T^g minus its lower bound"))
     return ps.all_of(found) & ran_to_the_end(runs)

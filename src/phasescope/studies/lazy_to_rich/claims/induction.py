@@ -24,7 +24,7 @@ from ..phases import (
 from . import evidence, tables
 from .premises import second_lyapunov, simplified
 
-LANES = tuple(np.linspace(0.03, 0.69, 23).round(4))
+LANES = tuple(np.linspace(0.02, 0.7, 35).round(4).tolist())
 
 
 @claim(
@@ -108,7 +108,7 @@ def _overshoots_by_little(run: xr.Dataset, w_star: float) -> ps.Verdict:
     left = run.loss_ih.isel(time=-1) / run.loss_ih.isel(time=0)
     return (
         ps.at_most((top - 1) / w_star, ps.stated(0.04375, "(14)"), "largest (h / h* - 1) / w*")
-        & ps.guard(ps.at_least(top, 1.0, "largest h / h*"))
+        & ps.guard(ps.at_least(top, ps.stated(1.0, "(14): h >= h*"), "largest h / h*"))
         & ps.guard(ps.at_most(left, ps.chosen(1e-5, "it was learned"), "loss left at the end"))
     )
 

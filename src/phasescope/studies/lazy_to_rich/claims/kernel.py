@@ -123,11 +123,12 @@ def the_softmax_tends_to_its_mean_field(table):
     table = table.sel(N=table.N >= 100)
     N = table.N.astype(float)
     first = ps.chosen(0.03, "the next order in 1 / N")
+    power = ps.derived(-1.0, "the variance of a mean over N keys")
     return (
         ps.tends_to(table.S / table.limit_S, 1.0, along="N", what="S / mf")
         & ps.tends_to(table.slope / table.limit_slope, 1.0, along="N", what="X' / mf")
-        & ps.scales_like(1 - table.S / table.limit_S, N, -1.0, first, "1 - S / mf")
-        & ps.scales_like(1 - table.slope / table.limit_slope, N, -1.0, first, "1 - X' / mf")
+        & ps.scales_like(1 - table.S / table.limit_S, N, power, first, "1 - S / mf")
+        & ps.scales_like(1 - table.slope / table.limit_slope, N, power, first, "1 - X' / mf")
         & ps.big_o((table.X - 1) * N**2, along="N", what="N^2 (N X(0) - 1)")
     )
 

@@ -130,7 +130,7 @@ def the_value_reaches_its_target_after_a_logarithm(runs):
         evidence.true_sigmas,
         evidence.true_lengths,
         expect="outside",
-        because="in the softmax model the plateau's value of h is h* itself: h crosses it only as w grows, after a time "
+        because="in the softmax model the plateau's value of h is not above h*: h crosses it only as w grows, after a time "
         "that grows like L ln(1/sigma)",
     ),
     id="eq13-theta",
@@ -166,7 +166,8 @@ def the_time_of_the_value_of_the_softmax_is_logarithmic(runs):
     small = runs.sel(sigma=runs.sigma <= SMALL * 1.001)
     grown = np.exp(plateau_rate(runs) * settled(small) * keys(runs))
     few = ps.chosen(0.03, "w grows more slowly until h has settled")
-    return ps.scales_like(grown, 1 / small.sigma, 1.0, few, "exp(gamma T_1^h) in 1/sigma")
+    law = ps.derived(1.0, "closed_forms.plateau_rate")
+    return ps.scales_like(grown, 1 / small.sigma, law, few, "exp(gamma T_1^h) in 1/sigma")
 
 
 claims = (

@@ -181,8 +181,9 @@ def the_dot_product_grows_at_the_plateau_rate(run):
     here = run.isel(time=np.flatnonzero(inside))
     expected = np.exp(plateau_rate(run) * here.time)
     tolerance = ps.chosen(0.01, "w is at 5 % of its target at T_II, which slows it by 0.3 %")
+    law = ps.derived(1.0, "closed_forms.plateau_rate")
     return ps.scales_like(
-        here.w_kq, expected, 1.0, tolerance, "w in exp(gamma t)", span=2.0
+        here.w_kq, expected, law, tolerance, "w in exp(gamma t)", span=2.0
     ) & ran_to_the_end(run)
 
 
@@ -201,7 +202,12 @@ def the_dot_product_grows_at_the_plateau_rate(run):
 def the_four_gram_loss_falls_at_least_like_one_over_t(runs):
     """t times the 4-gram's loss stays bounded."""
     late = runs.sel(time=slice(100, None))
-    return ps.big_o(late.loss_g4 * late.time, along="time", what="t L_G4") & ran_to_the_end(runs)
+    later = ps.chosen(4000.0, "Phase IV: beyond T_III of Figure 1")
+    return (
+        ps.big_o(late.loss_g4 * late.time, along="time", what="t L_G4")
+        & ps.guard(ps.at_least(runs.time[-1], later, "end of the run"))
+        & ran_to_the_end(runs)
+    )
 
 
 @claim(
@@ -274,7 +280,8 @@ def the_rate_of_convergence_is_the_smallest_eigenvalue(run):
     here = run.isel(time=np.flatnonzero((left < 1e-5) & (left > 1e-9)))
     expected = np.exp(-2 * convergence_rate(run) * here.time)
     tolerance = ps.chosen(0.02, "the next order at a loss of 1e-5 of the start")
-    return ps.scales_like(here.loss_ih, expected, 1.0, tolerance, "loss") & ran_to_the_end(run)
+    law = ps.derived(1.0, "closed_forms.convergence_rate")
+    return ps.scales_like(here.loss_ih, expected, law, tolerance, "loss") & ran_to_the_end(run)
 
 
 claims = (
