@@ -75,13 +75,30 @@ MUST_NOTICE: dict[Kind, tuple[Mutation, ...]] = {
 }
 
 
+# Where a statement is about when something happens, it notices another clock instead: faster by a factor, or bent.
+CLOCKS: dict[Kind, tuple[float, float]] = {
+    Kind.IDENTITY: (SMALL, 1.0),
+    Kind.REGRESSION: (SMALL, 1.0),
+    Kind.RELEASED: (LARGE, 1.0),
+    Kind.APPROX: (LARGE, 1.0),
+    Kind.FIGURE: (LARGE, 1.0),
+    Kind.THETA: (1.0, LARGE),
+    Kind.RATE: (1.0, LARGE),
+}
+
+
 def mutated(kind: Kind, evidence: Evidence) -> Iterator[tuple[str, list[xr.Dataset]]]:
-    """The evidence with one observable changed in the last dataset, or in all, each with its name."""
+    """The evidence with one observable, or the clock, changed in the last dataset or in all; each with its name."""
     for mutate in MUST_NOTICE[kind]:
         for name in _observables(evidence[-1]):
             yield f"{name} changed in one dataset", _change(evidence, name, mutate, only_last=True)
             if len(evidence) > 1:
                 yield f"{name} changed in all", _change(evidence, name, mutate, only_last=False)
+    if kind in CLOCKS:
+        factor, power = CLOCKS[kind]
+        moved = [_stretched(ds, factor, power) for ds in evidence]
+        yield "another clock in one dataset", [*evidence[:-1], moved[-1]]
+        yield "another clock in all", moved
 
 
 def clock_changed(evidence: Evidence, factor: float = SMALL) -> list[xr.Dataset]:
@@ -89,12 +106,13 @@ def clock_changed(evidence: Evidence, factor: float = SMALL) -> list[xr.Dataset]
     return [_stretched(ds, factor) for ds in evidence]
 
 
-def _stretched(ds: xr.Dataset, factor: float) -> xr.Dataset:
+def _stretched(ds: xr.Dataset, factor: float, power: float = 1.0) -> xr.Dataset:
     if "time" not in ds.dims:
         return ds
-    moved = ds.assign_coords(time=ds["time"] * factor)
+    moved = ds.assign_coords(time=factor * ds["time"] ** power)
     if "planned_end" in ds.attrs:
-        moved = moved.assign_attrs(planned_end=factor * float(ds.attrs["planned_end"]))
+        end = factor * float(ds.attrs["planned_end"]) ** power
+        moved = moved.assign_attrs(planned_end=end)
     return moved
 
 

@@ -176,6 +176,7 @@ COUNTER_EXAMPLES: dict[str, list[Change]] = {
     "ours-witness": [backwards("loss_ih", "time"), powered("loss_ih", 0.0), lost("loss_ih"), shuffled],
     "ours-joint": [scaled("first_slope", 1.5), swapped("p", "w_kq"), lost("first_slope")],
     "ours-joint-numbers": [scaled("first_slope", 1.1), scaled("w_kq", 1.1), lost("first_slope")],
+    "ours-records": [scaled("loss", 1.02), scaled("h", 1.02), scaled("lyap_uv_rate", 1.02), lost("growth_rate")],
 }  # fmt: skip
 
 

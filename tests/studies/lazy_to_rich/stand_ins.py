@@ -148,6 +148,7 @@ def _solved(arm: str, spec: Spec, times: np.ndarray) -> xr.Dataset:
         "w_kq": w,
         "balance": q**2 - k**2,
         "h_qe": h_star * X(c) / S(c),
+        "prev_token_weight": np.ones(times.size),
         "growth_rate": dc / (2 * c),
         "lyap_uv": 0.5 * (u**2 + v**2),
         "lyap_uv_rate": -(u**2) * rate[0] + v * (-u * g_star * rate[0] - rate[1]),

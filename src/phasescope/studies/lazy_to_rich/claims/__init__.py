@@ -12,6 +12,7 @@ from . import (
     kernel,
     lemmas,
     ours,
+    records,
     settling,
     stage_two,
     theorem_4,
@@ -34,4 +35,5 @@ claims = (
     *experiments.claims,
     *figure_4.claims,
     *ours.claims,
+    *records.claims,
 )

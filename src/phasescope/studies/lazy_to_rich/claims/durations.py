@@ -12,6 +12,7 @@ import phasescope as ps
 from phasescope import claim, on
 
 from ..closed_forms import plateau_rate
+from ..event_times import value_at
 from ..phases import (
     Observation,
     by_proportion,
@@ -221,7 +222,11 @@ def half_of_the_dot_product_takes_as_long_as_stated(alphas, sigmas, lengths):
 def emergence_is_sudden_for_small_starts(runs):
     """As sigma falls, the emergence, from 99 % to 1 % of the plateau's loss, becomes short against the plateau before it."""
     shorter = ps.chosen(1.0, "the emergence is shorter than the plateau")
-    return ps.tends_to(
+    begins = observation_time(runs)
+    waiting = (runs.time >= begins) & (runs.time <= emergence(runs, 0.99))
+    level = runs.loss_ih.where(waiting).max("time") / value_at(runs.loss_ih, begins)
+    flat = ps.chosen(1.05, "a plateau does not rise")
+    return ps.guard(ps.at_most(level, flat, "highest loss on the plateau")) & ps.tends_to(
         log_start(phase_times(runs).sharpness),
         0.0,
         along="log(1/sigma)",
