@@ -176,5 +176,13 @@ def test_a_scan_that_gets_worse_goes_away():
     assert word(found) == ("fails", "away")
 
 
+def test_a_scan_that_holds_at_its_end_only_and_is_open_before_it_is_open():
+    def judge(c):
+        return ps.positive([c]) if c > 50 else ps.undecided("nothing to see", "something")
+
+    found = ps.scan("c", [1.0, 10.0, 100.0], judge)
+    assert found.outcome.value == "undecided"
+
+
 def test_two_values_are_no_scan():
     assert ps.scan("C", [1, 10], above(0.5)).outcome.value == "undecided"

@@ -99,6 +99,11 @@ def test_records_asked_for_do_not_move_the_end_of_a_stage():
     )
 
 
+def test_a_run_that_was_asked_for_some_records_has_all_of_them():
+    some = run(toys.curriculum, goal=0.4, at=[0.5, 1.0, 4.5])
+    assert some.attrs["records"] == some.sizes["time"]
+
+
 @pytest.mark.parametrize("arm", [toys.sampled, toys.walk, toys.cubic_flow, toys.curriculum])
 @pytest.mark.parametrize("luck", range(3))
 def test_a_resumed_run_equals_an_unbroken_one(arm, luck, small_pieces):

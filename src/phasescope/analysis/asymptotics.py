@@ -460,7 +460,11 @@ def scan(
     last = found[-1]
     if last.outcome == Outcome.UNDECIDED:
         return dataclasses.replace(last, sizes=_with(last.sizes, sizes))
-    failing = next(v for v in reversed(found) if v.outcome == Outcome.FAILS)
+    # Where it holds at the last value and is not known before it, nothing has settled.
+    open_ones = (v for v in reversed(found) if v.outcome == Outcome.UNDECIDED)
+    failing = next((v for v in reversed(found) if v.outcome == Outcome.FAILS), None)
+    if failing is None:
+        return dataclasses.replace(last, sizes=_with(last.sizes, sizes)) & next(open_ones)
     return dataclasses.replace(
         failing,
         measured=f"{failing.measured}; looked at {name} = {_band(np.array(order))}",
