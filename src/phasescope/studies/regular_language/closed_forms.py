@@ -131,11 +131,49 @@ def horizon(lam: float, eta: float, max_length: int) -> float:
     return (lam / 2) ** (2 / 3) / (eta * max_length)
 
 
-def norm_bound(t, switch: int, eta: float, margin_norm: float):
-    r"""Theorem 4.4: $\|u_t\| \ge \frac35 \|u^*\| \log \frac{\eta (t - t_0 - 1)}{14 \|u^*\|^2}$; -inf up to $t_0$."""
+def margin_certificate(max_length: int, lam: float, c_0: float = 1.0, c_T: float = 1.0) -> float:
+    r"""No read-out that descent can reach by $T$ gives all strings a larger margin than this, at the attention of $t_0$.
+
+    With $t_0 = c_0/(\eta N)$ and $T = c_T (\lambda/2)^{2/3}/(\eta N)$: the paper's $\|\nabla_u\| \le N$ gives
+    $\|u_T\| \le \eta N T = c_T (\lambda/2)^{2/3}$, and `early_margin_norm` $\|u^*\| \ge 128\lambda N^4/c_0^2$. By the
+    definition of $u^*$ some string has a margin of at most
+    $\|u_T\|/\|u^*\| \le c_T c_0^2 / (128 \cdot 2^{2/3} \lambda^{1/3} N^4)$.
+    """
+    return c_T * c_0**2 / (128 * 2 ** (2 / 3) * lam ** (1 / 3) * max_length**4)
+
+
+def parity_certificate(base_length: int, lam: float, c_0: float = 1.0, c_T: float = 1.0) -> float:
+    r"""The same for parity, $N = 2L_0 - 2$: the strings up to $L_0$ alone ask for
+    $\|u^*\| \ge 128\lambda L_0^2 N^2/c_0^2$."""
+    N = 2 * base_length - 2
+    return margin_certificate(N, lam, c_0, c_T) * (N / base_length) ** 2
+
+
+def loss_floor_at_T(max_length: int, lam: float, c_0: float = 1.0, c_T: float = 1.0) -> float:
+    r"""The loss at $T$ is at least this, for every $\lambda$: $\frac12 \log(1 + e^{-m - c_T^3/4})$.
+
+    $m$ is `margin_certificate`. Half of the strings of some length have that margin at the attention of $t_0$. What
+    moves after $t_0$ adds at most $\|u_T\|\|W_T - W_{t_0}\|/\lambda$, which the paper's own
+    $\|W_T - W_{t_0}\| \le \eta^2 N^2 T^2/\lambda$ bounds by $c_T^3/4$.
+    """
+    margin = margin_certificate(max_length, lam, c_0, c_T) + c_T**3 / 4
+    return 0.5 * float(np.logaddexp(0.0, -margin))
+
+
+def horizon_ratio(lam: float, margin_norm: float) -> float:
+    r"""The first entry of the proof's $T = \min\{\lambda/(\sqrt{3\|u^*\|}\eta N), (\lambda/2)^{2/3}/(\eta N)\}$ over the
+    second, which the paper takes for the smaller one."""
+    return lam / np.sqrt(3 * margin_norm) / (lam / 2) ** (2 / 3)
+
+
+def norm_bound(t, switch: int, eta: float, margin_norm: float, constant: float = 14.0):
+    r"""Lemma B.5: $\|u_t\| \ge \frac35 \|u^*\| \log \frac{\eta (t - t_0 - 1)}{C \|u^*\|^2}$; -inf up to $t_0$.
+
+    The statement prints $C = 9$, its proof $C = 14$.
+    """
     elapsed = np.maximum(np.asarray(t, dtype=float) - switch - 1, 0.0)
     with np.errstate(divide="ignore"):
-        return 0.6 * margin_norm * np.log(eta * elapsed / (14 * margin_norm**2))
+        return 0.6 * margin_norm * np.log(eta * elapsed / (constant * margin_norm**2))
 
 
 def cosine_bound(u_norm, margin_norm: float):
@@ -173,6 +211,14 @@ def softmax_lipschitz_ratios(
 def sigmoid_remainders(x: Float[np.ndarray, " point"]) -> Float[np.ndarray, " point"]:
     r"""Eq. (2): $|\sigma(-x) - (\frac12 - \frac x4)| / |x|^3$; at most 1, in truth at most 1/48."""
     return np.abs(-np.tanh(x / 2) / 2 + x / 4) / np.abs(x) ** 3
+
+
+def sigmoid_lipschitz_ratios(samples: int, seed: int = 0) -> Float[np.ndarray, " sample"]:
+    r"""Eq. (2): $|J'(x) - J'(x')| / |x - x'|$ for random pairs, near and far; at most 1, in truth at most 1/4."""
+    rng = np.random.default_rng(seed)
+    x = 3 * rng.normal(size=samples)
+    y = x + 10.0 ** rng.uniform(-4, 1.5, size=samples) * rng.choice([-1.0, 1.0], size=samples)
+    return np.abs(np.tanh(x / 2) - np.tanh(y / 2)) / 2 / np.abs(x - y)
 
 
 def _softmax(x):
