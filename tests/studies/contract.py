@@ -77,7 +77,10 @@ class VerdictContract(testing.VerdictContract):
         return KeptEvidence(cls.study)
 
     def test_rows_that_are_left_to_make_full_are_rows_of_the_study(self):
-        rows = {f"{row.claim.id}-{row.regime.name}" for row in chosen_claims(self.study)}
+        rows = set()
+        for claim, regime in chosen_claims(self.study):
+            on = f"-{regime.on}".replace(" ", "_") if regime.on else ""
+            rows.add(f"{claim.id}{on}-{regime.name}")
         assert set(self.left_to_full) - rows == set()
 
 

@@ -4,7 +4,7 @@ import phasescope as ps
 
 from .claims import claims
 from .figures import figures
-from .spec import default, presets
+from .spec import default, presets, protocols
 from .theory import frozen, log_flow
 from .training import exhaustive, handover, symmetric
 
@@ -16,7 +16,18 @@ study = ps.Study(
         "A Theoretical Study on Training Dynamics and Implicit Bias (ICML 2025)"
     ),
     presets=presets,
+    protocols=protocols,
     arms=(exhaustive, symmetric, log_flow, frozen, handover),
     claims=claims,
     figures=figures,
+    unchecked={
+        "Figure 1": "an illustration of the chain of thought on one input",
+        "Figure 7": "a language model on a text corpus, which is not part of the package",
+        "Section 3, Adam": "that two-phase descent resembles Adam is a comparison, not a statement",
+        "Section 4.2, Merrill et al. (2021)": "what another paper observed",
+        "Appendix B.2, parameter setup: |W_t - W_t0| <= eta^2 L_max^2 t^2 / lam": (
+            "implied by secA.1-grad-W and secB.2-u-norm, and weaker than thm4.4-drift by orders"
+        ),
+        "Proof of Lemma B.6, t_1 and t_2": "times inside a proof; closed_forms.window_ratio compares t_1 with T",
+    },
 )

@@ -77,6 +77,9 @@ class Observed(ps.Observables):
     self_asymmetry: Float[Array, ""] = field(
         doc="largest token dependence of W at the last token's own key"
     )
+    pivot_asymmetry: Float[Array, ""] = field(
+        doc="largest change of the pivot's score when pivot and last token are both flipped"
+    )
 
 
 def measure_reduced(state: symmetry.State, spec: Spec) -> Observed:
@@ -164,10 +167,14 @@ def _asymmetries(params: model.Params, pivots: np.ndarray) -> dict[str, Array]:
     )  # [length, position]: how the key's token matters
     length, position = np.ogrid[1 : N + 1, 1 : N + 1]
     no_pivot = position != pivots[:, None]
+    L = np.arange(N)
+    c = pivots - 1
+    flipped = jnp.abs(W[c, 0, L, 0] - W[c, 1, L, 1]) + jnp.abs(W[c, 0, L, 1] - W[c, 1, L, 0])
     return {
         "token_asymmetry": jnp.abs(u[:, 0] - u[:, 1]).max(),
         "score_asymmetry": jnp.where((position < length) & no_pivot, spread, 0.0).max(),
         "self_asymmetry": jnp.where((position == length) & no_pivot, spread, 0.0).max(),
+        "pivot_asymmetry": flipped.max(),
     }
 
 

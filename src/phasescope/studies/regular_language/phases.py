@@ -7,6 +7,7 @@ import xarray as xr
 
 import phasescope as ps
 
+from . import closed_forms
 from .spec import Spec
 
 FLOWS = ("log_flow", "frozen")  # the arms whose time is tau
@@ -71,11 +72,45 @@ def margin(ds: xr.Dataset) -> xr.DataArray:
     return xr.apply_ufunc(np.minimum, ds.output_match.min("length"), (-pairs).min("length"))
 
 
+def margin_norm(ds: xr.Dataset) -> float:
+    """|u*| at t_0: from the solver where it could be certified, else by its closed form for weak separation.
+
+    For parity that form, at the longest length whose pivot is position 1, is a lower bound.
+    """
+    norm = np.float64(ds.margin_norm) if "margin_norm" in ds else np.float64(np.nan)
+    if np.isfinite(norm) or "score_match" not in ds:
+        return norm
+    spec = spec_of(ds)
+    longest = int(np.flatnonzero(spec.pivots == 1)[-1]) + 1
+    end = phase_1(ds).isel(time=-1).sel(length=longest)
+    return closed_forms.weak_margin_norm(
+        np.float64(end.score_match), np.float64(end.score_differ), spec.lam, longest
+    )
+
+
+def is_key(ds: xr.Dataset) -> xr.DataArray:
+    """True where `key_scores` has a score; `ds` may have some of the lengths only."""
+    pivots = spec_of(ds).pivots[ds.length.values.astype(int) - 1]
+    pivots = xr.DataArray(pivots, dims="length", coords={"length": ds.length})
+    return (ds.position <= ds.length) & (ds.position != pivots)
+
+
+def attention_step(ds: xr.Dataset) -> xr.DataArray:
+    r"""$\|W_{t+1} - W_t\|$ between records; the multiplicities of p, q, m and s are 2, 2, 4 and 2."""
+
+    def square(name: str) -> xr.DataArray:
+        return ds[name].diff("time") ** 2
+
+    pairs = square("score_match") + square("score_differ") + square("score_self")
+    others = square("score_other").sum(("length", "position"), skipna=False)
+    total = 2 * pairs.sum("length", skipna=False) + 4 * others
+    return total**0.5
+
+
 def key_scores(ds: xr.Dataset) -> xr.DataArray:
     """Scores of the keys that are no pivot, the last token's own on the diagonal; nan elsewhere."""
-    pivots = xr.DataArray(spec_of(ds).pivots, dims="length", coords={"length": ds.length})
     scores = ds.score_other + xr.where(ds.position == ds.length, ds.score_self, 0.0)
-    return scores.where((ds.position <= ds.length) & (ds.position != pivots))
+    return scores.where(is_key(ds))
 
 
 def read_out_rate(ds: xr.Dataset) -> xr.DataArray:

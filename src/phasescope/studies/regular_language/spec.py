@@ -97,4 +97,17 @@ presets = {
     "figure_6": Spec(schedule="vanilla", steps=2000),
     "extended": Spec(lam=1e4, eta=1.0, switch=7000, steps=1_007_000),
     "cot_alone": Spec(task="parity", lengths="cot", init_scale=0.01, steps=5000),
-} | {f"theorem_{n}": in_theorem_setting(n) for n in (6, 16, 64, 256, 1024)}
+} | {f"theorem_{n}": in_theorem_setting(n) for n in (6, 16, 32, 64, 128, 256, 1024)}
+
+# Section 6 states these numbers; how long the runs of its plots went on it does not say.
+STATED = ("max_length", "lam", "eta", "switch", "schedule", "init_scale")
+TRAINED = ("exhaustive", "symmetric")
+protocols = {
+    "figure_2": ps.protocol("Figure 2", arms=TRAINED, stated=STATED, guessed=("steps",)),
+    "figure_3": ps.protocol(
+        "Figure 3", arms=TRAINED, stated=(*STATED, "base_length"), guessed=("steps",)
+    ),
+    "figure_4": ps.protocol("Figure 4", arms=TRAINED, stated=STATED, guessed=("steps",)),
+    "figure_5": ps.protocol("Figure 5", arms=TRAINED, stated=STATED, guessed=("steps",)),
+    "figure_6": ps.protocol("Figure 6", arms=TRAINED, stated=STATED, guessed=("steps",)),
+}

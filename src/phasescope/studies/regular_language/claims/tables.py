@@ -13,10 +13,20 @@ from .. import closed_forms, data, model
 
 
 def softmax_table(lam: tuple[float, ...], samples: int) -> xr.Dataset:
-    """Random pairs of scores, near and far, for each scale."""
-    ratios = [closed_forms.softmax_lipschitz_ratios(samples, 16, scale, seed=7) for scale in lam]
-    values = {"ratio": (("lam", "sample"), np.stack(ratios))}
-    return xr.Dataset(values, {"lam": list(lam), "sample": np.arange(samples)})
+    """Random pairs of scores of 2 keys, which come closest to the bound, and of 16, near and far, for each scale."""
+    keys = (2, 16)
+    ratios = [
+        [closed_forms.softmax_lipschitz_ratios(samples, n, scale, seed=7) for n in keys]
+        for scale in lam
+    ]
+    values = {"ratio": (("lam", "count", "sample"), np.array(ratios))}
+    return xr.Dataset(values, {"lam": list(lam), "count": list(keys), "sample": np.arange(samples)})
+
+
+def slope_table(samples: int) -> xr.Dataset:
+    """Random pairs of arguments of the sigmoid, near and far."""
+    ratios = closed_forms.sigmoid_lipschitz_ratios(samples, seed=7)
+    return xr.Dataset({"ratio": ("sample", ratios)}, {"sample": np.arange(samples)})
 
 
 def sigmoid_table(points: int) -> xr.Dataset:

@@ -8,8 +8,7 @@ import phasescope as ps
 
 from .. import closed_forms
 from ..claims import evidence
-from ..claims.phase_2 import margin_norm
-from ..phases import half_time, learned, phase_1, spec_of, training_time
+from ..phases import half_time, learned, margin_norm, phase_1, spec_of, training_time
 from ..training import symmetric
 from . import panels
 from .panels import BLUE, VERMILION
