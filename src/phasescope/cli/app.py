@@ -147,7 +147,7 @@ def check(
     Exit code 0: every word is the established one. 1: a word changed. 2: bad input, or nothing to
     check. 3: a check could not be carried out.
 
-    Example: phasescope check regular_language --claim 4.4-window
+    Example: phasescope check regular_language --claim thm4.5-remark
     """
     check_ids(studies or [], claim=claim)
     from .. import check as check_studies
