@@ -147,8 +147,13 @@ def boolean_tokens_change_little(boolean, gaussian):
         ps.agree(ours, theirs, rtol=eye, what="T_II, T_50, T_III, Boolean against Gaussian")
         & ps.guard(ps.positive(np.abs(ours - theirs).max(), "the two are not copies"))
         & ps.guard(_says("boolean", boolean) & _says("gaussian", gaussian))
+        & ps.guard(_positive_at_first(boolean) & _positive_at_first(gaussian))
         & ran_to_the_end(boolean)
     )
+
+
+def _positive_at_first(run: xr.Dataset) -> ps.Verdict:
+    return ps.positive(run.loss_ih.isel(time=slice(0, 20)), "loss of the first 20 records")
 
 
 def _says(tokens: str, run: xr.Dataset) -> ps.Verdict:

@@ -19,6 +19,7 @@ SEED = 0
 KERNEL_SEQUENCES = 1_000_000
 FOUR_GRAM_SEQUENCES = 200_000
 C_STAR = default.c_star
+STRENGTH = 0.15  # c, at which the simplified model is sampled
 SIZES = (38, 100, 200, 400, 800)  # numbers of keys
 
 
@@ -62,7 +63,7 @@ def halves() -> xr.Dataset:
 def simplified_model(length: int) -> xr.Dataset:
     """N F(c, c*) of the model with exp / N for the softmax: by sampling, and by (10)."""
     N = length - 2
-    c = 0.15
+    c = STRENGTH
     generator = np.random.default_rng(SEED)
     total = 0.0
     squares = 0.0

@@ -82,8 +82,10 @@ def the_plateau_is_a_small_part_of_the_loss(table):
     to 1 - (1 - 2 w*^4)^(1/2) as L grows: uniform attention with the right value h explains the rest."""
     part = table.level / table.S
     near = ps.chosen(0.001, "the README says 5.9 %")
-    return ps.tends_to(
-        part, plateau_share(default.w_star), along="N", within=near, what="the part left"
+    law = plateau_share(default.w_star)
+    what = "the part left"
+    return ps.tends_to(part, law, along="N", within=near, what=what) & ps.agree(
+        part.isel(N=-1), law, atol=near, what=what
     )
 
 
