@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import xarray as xr
 
-# How many noises a claim is shown; `make full` shows ten times as many.
+# How many noises a claim is shown; `make full` shows ten times as many. One in the old form, without a
+# kind, is shown two.
 NOISES = 20
+FEW_NOISES = 2
 MANY_NOISES = 200
 CONSTANTS = (0.0, 1.0, 0.7)
 # With fewer records than this, first and last are most of them.
