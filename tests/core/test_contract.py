@@ -401,7 +401,8 @@ def test_a_word_that_testing_does_not_have_is_an_attribute_error():
 def test_a_stand_in_says_of_itself_what_the_run_would(arm):
     study = ps.find("linear_modes")
     request = ps.runs(study.arm(arm), epsilon=1e-2)
-    made_up = testing.labelled_like(xr.Dataset(), study, request)
     run = ps.run("linear_modes", arm, epsilon=1e-2, store=False)
+    as_long = xr.Dataset(coords={"time": run.time.values})
+    made_up = testing.labelled_like(as_long, study, request)
     assert made_up.attrs.items() <= run.attrs.items()
     assert {"study", "arm", "spec", "planned_end"} <= made_up.attrs.keys()

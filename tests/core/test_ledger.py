@@ -137,7 +137,8 @@ def many_checks(*values: float) -> Row:
         ((0.1, 1.2, 2.0, 0.3), "x2", ("x0.1", "x1.2", "x0.3")),
     ],
 )
-def test_a_row_of_many_checks_shows_the_one_that_decides(values, deciding, others):
+def test_a_row_of_many_checks_shows_the_one_that_decides(monkeypatch, values, deciding, others):
+    monkeypatch.setenv("COLUMNS", "200")
     ledger = Ledger((many_checks(*values),))
     for form in (repr(ledger), ledger.to_markdown(), ledger._repr_html_(), ledger.to_latex()):
         told = " ".join(form.split())
