@@ -132,6 +132,7 @@ def adam_learns_the_induction_head(run):
     return (
         ps.ordered(falls_to(run, "loss_ih", float(LEARNED)), run.time[-1], what="learned, end")
         & ps.guard(ps.at_most(known, ps.chosen(0.01, "1 %"), "relative error of the bilinear form"))
+        & ps.guard(ps.positive(run.loss_ih, "induction head's loss"))
         & ran_to_the_end(run)
     )
 

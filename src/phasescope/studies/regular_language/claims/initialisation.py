@@ -233,7 +233,8 @@ def second_key_leads_after_three_updates(runs):
         return second_lead(run, [4], last_too=False) * 4 / eta**2
 
     found = ps.big_omega(by_step(runs, ratio), along="1/eta", what="(m_L2 - m_Ll) L / eta^2")
-    return ps.refuted(found, by="closed_forms.early_second_lead: eta^4 / L^2")
+    refuted = ps.refuted(found, by="closed_forms.early_second_lead: eta^4 / L^2")
+    return refuted & ps.guard(ps.positive(runs.loss, "loss"))
 
 
 @ps.claim(

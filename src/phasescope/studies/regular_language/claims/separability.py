@@ -118,7 +118,8 @@ def parity_outputs_are_separable(*runs):
         what = f"L_0 = {spec_of(run).base_length}"
         possible = ps.guard(ps.at_least(run.margin_norm, SMALLEST, f"|u*|, {what}"))
         aligned = ps.guard(ps.positive(run.margin_cosine.isel(time=-1), "cos(u_t, u*)"))
-        return ps.positive(1 / run.margin_norm, f"1 / |u*|, {what}") & possible & aligned
+        learns = ps.guard(ps.decreasing(run.loss, "loss") & ps.positive(run.loss, "loss"))
+        return ps.positive(1 / run.margin_norm, f"1 / |u*|, {what}") & possible & aligned & learns
 
     return ps.all_of(map(judge, runs)) & ran_to_the_end(*runs)
 
