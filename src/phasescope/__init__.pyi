@@ -1,8 +1,6 @@
 from .analysis.asymptotics import big_o as big_o
 from .analysis.asymptotics import big_omega as big_omega
 from .analysis.asymptotics import big_theta as big_theta
-from .analysis.asymptotics import scan as scan
-from .analysis.asymptotics import share as share
 from .analysis.asymptotics import tends_to as tends_to
 from .analysis.checks import agree as agree
 from .analysis.checks import at_least as at_least
@@ -20,6 +18,7 @@ from .analysis.checks import throughout as throughout
 from .analysis.checks import within as within
 from .analysis.fits import exponent as exponent
 from .analysis.fits import slope as slope
+from .analysis.free_constants import scan as scan
 from .analysis.phases import change_points as change_points
 from .analysis.phases import crossing as crossing
 from .analysis.phases import escape as escape
@@ -27,6 +26,7 @@ from .analysis.phases import knee as knee
 from .analysis.phases import local_slope as local_slope
 from .analysis.phases import plateau as plateau
 from .analysis.phases import sustained as sustained
+from .analysis.probability import share as share
 from .analysis.sources import chosen as chosen
 from .analysis.sources import derived as derived
 from .analysis.sources import released as released

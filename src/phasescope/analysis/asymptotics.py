@@ -1,4 +1,4 @@
-"""The words for O, Omega, Theta, limits, probability and free constants.
+"""The words for O, Omega, Theta and limits.
 
 A statement about large sizes cannot be refuted at one size. These checks look at a ratio, or at a
 distance, at several sizes, and at its trend: where a bound does not hold yet they say whether it is
@@ -8,20 +8,18 @@ approached.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
-from scipy.special import betaincinv
 
 from . import fits
 from .align import Misaligned, aligned, axis, in_order, one
-from .fits import CONFIDENCE
 from .lanes import FAILS, HOLDS, UNDECIDED, lane_table, swept_axes
 from .sources import sources_of
-from .types import ArrayLike, Condition
-from .verdict import Outcome, Trend, Verdict, all_of, undecided
+from .types import ArrayLike
+from .verdict import Outcome, Trend, Verdict, undecided
 from .worst_entry import MARGINS
 
 # A ratio that grows more slowly than size^0.05 is taken as bounded: 25% over two decades.
@@ -143,7 +141,7 @@ def _extreme_by_size(a: BySize, b: ArrayLike, along: str, end: End) -> xr.DataAr
         ratios = xr.DataArray([_extreme(x.values, end) for x in arrays], {along: sizes}, (along,))
         return in_order(ratios / np.asarray(b, float), along)
     numbers, other = aligned(a, b)
-    dim = _axis(numbers, along)
+    dim = axis_of_sizes(numbers, along)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = numbers / other
     kept = {dim, *swept_axes(ratio)}
@@ -172,9 +170,9 @@ def _trend_of(x: xr.DataArray, along: str, name: str, end: End, required: str) -
     values = np.atleast_1d(x.values)
     sizes = np.array(_coordinate(x, along))
     word = "sup" if end == "upper" else "inf"
-    band = f"{word} of {name}: {_band(values)} at {along} = {_band(sizes)}"
+    summary = f"{word} of {name}: {band(values)} at {along} = {band(sizes)}"
     if np.isnan(values).any() or not np.isfinite(sizes).all():
-        return undecided(f"{band}, but {int(np.isnan(values).sum())} are no numbers", required)
+        return undecided(f"{summary}, but {int(np.isnan(values).sum())} are no numbers", required)
     if end == "lower" and (values <= 0).any():
         bad = int(np.argmin(values))
         return Verdict(
@@ -188,12 +186,12 @@ def _trend_of(x: xr.DataArray, along: str, name: str, end: End, required: str) -
             trend=_sign_trend(values),
         )
     if np.isinf(values).any():
-        return Verdict(Outcome.FAILS, f"{band}, which is infinite", required, margin=MARGINS[0])
+        return Verdict(Outcome.FAILS, f"{summary}, which is infinite", required, margin=MARGINS[0])
     if end == "upper" and (values == 0).all():
         return undecided(f"{name} is 0 at all sizes: nothing to bound", required)
     few = _too_few(sizes)
     if few:
-        return undecided(f"{band}; {few}", required)
+        return undecided(f"{summary}; {few}", required)
     positive = np.maximum(values, np.finfo(float).tiny)
     fit = fits.exponent(sizes, positive)
     sign = 1 if end == "upper" else -1
@@ -204,7 +202,7 @@ def _trend_of(x: xr.DataArray, along: str, name: str, end: End, required: str) -
     outcome = _outcome(best_slope, worst_slope)
     return Verdict(
         outcome=outcome,
-        measured=f"{band}, exponent {fit}",
+        measured=f"{summary}, exponent {fit}",
         required=required,
         where=f"{along}={sizes[at]:.6g}",
         value=constant,
@@ -252,7 +250,8 @@ def _sign_trend(values: np.ndarray) -> Trend:
     return "towards" if values[-1] > 0 else "away"
 
 
-def _band(values: np.ndarray) -> str:
+def band(values: np.ndarray) -> str:
+    """From the smallest to the largest of some numbers, in words."""
     if values.size == 1:
         return f"{values[0]:.4g}"
     return f"{values.min():.4g} to {values.max():.4g}"
@@ -287,10 +286,10 @@ def tends_to(
     sizes = np.asarray(distance[along].values, float)
     values = distance.values
     name = what or "the value"
-    band = f"distance of {name}: {_band(values)} at {along} = {_band(sizes)}"
+    summary = f"distance of {name}: {band(values)} at {along} = {band(sizes)}"
     few = _too_few(sizes)
     if few or not np.isfinite(values).all():
-        return undecided(f"{band}; {few or 'not all are numbers'}", required)
+        return undecided(f"{summary}; {few or 'not all are numbers'}", required)
     if (values == 0).all():
         return undecided(f"{name} is at its limit at all sizes: no approach to see", required)
     fit = fits.exponent(sizes, np.maximum(values, np.finfo(float).tiny))
@@ -306,7 +305,7 @@ def tends_to(
         margin = float(np.clip(-(slope + FLAT) / FLAT, *MARGINS))
     return Verdict(
         outcome=outcome,
-        measured=f"{band}, exponent {fit}{inside}",
+        measured=f"{summary}, exponent {fit}{inside}",
         required=required,
         where=f"{along}={sizes[-1]:.6g}",
         value=fit.value,
@@ -333,7 +332,7 @@ def _distances(a: BySize, limit: ArrayLike, along: str) -> xr.DataArray | str:
     except Misaligned as mismatch:
         return str(mismatch)
     gap = abs(numbers - goal)
-    dim = _axis(gap, along)
+    dim = axis_of_sizes(gap, along)
     found = gap.max([d for d in gap.dims if d != dim], skipna=False)
     if dim not in found.coords:
         found = found.assign_coords({dim: np.arange(1, found.size + 1)})
@@ -345,7 +344,7 @@ def _largest_gap(x: ArrayLike, limit: ArrayLike) -> float:
     return float(np.abs(numbers.values - goal.values).max())
 
 
-def _axis(x: xr.DataArray, along: str) -> str:
+def axis_of_sizes(x: xr.DataArray, along: str) -> str:
     """The axis of this name; the only one, if it has no name."""
     if x.dims == ("index",):
         return "index"
@@ -363,122 +362,3 @@ def _from_size(
         return "", f"; above {within:g} at all sizes"
     start = f"from {along} = {sizes[np.argmax(inside)]:.6g}"
     return start, f"; at most {within:g} {start}"
-
-
-def share(ok: Condition, delta: float, along: str = "seed", what: str = "") -> Verdict:
-    """With probability at least 1 - delta: the share of seeds, with its 95% binomial interval.
-
-        >>> ps.share(np.ones(200), 0.05).outcome.value
-        'holds'
-        >>> ps.share(np.ones(12), 0.05).outcome.value
-        'undecided'
-
-    **Arguments:** `ok`: true or false for every seed. `delta`: the probability that the paper leaves
-    for exceptions. `along`: the axis of the seeds. `what`: the condition in words.
-
-    **Returns:** a `Verdict`. It holds if the interval (Clopper and Pearson's) lies above 1 - delta,
-    fails if it lies below, and is undecided in between: with few seeds nothing is known.
-
-    **Raises:** `TypeError` if the condition holds other numbers than true, false and NaN.
-    """
-    required = f"a share of at least {1 - delta:.4g}"
-    numbers = one(ok)
-    known = ~np.isnan(numbers.values)
-    if not np.isin(numbers.values[known], (0, 1)).all():
-        raise TypeError("a condition is true or false for every seed; got other numbers.")
-    dim = _axis(numbers, along)
-    every = numbers.min([d for d in numbers.dims if d != dim], skipna=False)
-    if np.isnan(every.values).any() or every.size == 0:
-        return undecided(f"{int(np.isnan(every.values).sum())} seeds are not known", required)
-    n = every.size
-    k = int(every.values.sum())
-    tail = (1 - CONFIDENCE) / 2
-    low = float(betaincinv(k, n - k + 1, tail)) if k > 0 else 0.0
-    high = float(betaincinv(k + 1, n - k, 1 - tail)) if k < n else 1.0
-    outcome = Outcome.UNDECIDED
-    if low >= 1 - delta:
-        outcome = Outcome.HOLDS
-    elif high < 1 - delta:
-        outcome = Outcome.FAILS
-    margin = None if outcome == Outcome.UNDECIDED else (k / n - (1 - delta)) / max(delta, 1e-12)
-    name = what or "the condition"
-    return Verdict(
-        outcome=outcome,
-        measured=f"{name} is true for {k} of {n} seeds (95% interval {low:.3g} to {high:.3g})",
-        required=required,
-        value=k / n,
-        margin=None if margin is None else float(np.clip(margin, *MARGINS)),
-        check="share",
-        sizes={along: (float(n),)},
-        sources=sources_of((delta,)),
-    )
-
-
-def scan(
-    name: str,
-    values: Iterable[float],
-    judge: Callable[[float], Verdict],
-    settles: Literal["large", "small"] = "large",
-) -> Verdict:
-    """A constant that the paper leaves open, over decades.
-
-        >>> found = ps.scan("c", [1.0, 10.0, 100.0, 1000.0], lambda c: ps.at_least([c], 50.0))
-        >>> found.outcome.value, found.reach
-        ('holds', 'from c = 100')
-
-    **Arguments:** `name`: of the constant. `values`: those to look at. `judge`: from a value to a
-    `Verdict`. `settles`: the end at which the paper promises the statement: for a constant that is
-    large enough, or small enough.
-
-    **Returns:** a `Verdict`. It holds if it does at the two values nearest to that end, and says from
-    where on; if it holds at the last one only, or not there, it fails: with the trend "towards" if
-    the margin improves. With fewer than three values it is undecided.
-    """
-    order = sorted(values, reverse=settles == "small")
-    if len(order) < 3:
-        return undecided(f"{len(order)} values of {name}; a scan needs 3", "a scan")
-    found = [judge(value) for value in order]
-    holds = [verdict.outcome == Outcome.HOLDS for verdict in found]
-    sizes = {name: tuple(sorted(float(v) for v in order))}
-    word = "from" if settles == "large" else "up to"
-    if all(holds[-2:]):
-        start = len(holds)
-        while start > 0 and holds[start - 1]:
-            start -= 1
-        reach = f"{word} {name} = {order[start]:.4g}"
-        kept = all_of(found[start:])
-        said = f"{found[-1].measured} at {name} = {order[-1]:.4g}; it holds {reach}"
-        return dataclasses.replace(
-            kept,
-            measured=said,
-            required=found[-1].required,
-            value=found[-1].value,
-            at=dict(found[-1].at) | {name: float(order[-1])},
-            reach=reach,
-            sizes=_with(found[-1].sizes, sizes),
-        )
-    last = found[-1]
-    if last.outcome == Outcome.UNDECIDED:
-        return dataclasses.replace(last, sizes=_with(last.sizes, sizes))
-    # Where it holds at the last value and is not known before it, nothing has settled.
-    open_ones = (v for v in reversed(found) if v.outcome == Outcome.UNDECIDED)
-    failing = next((v for v in reversed(found) if v.outcome == Outcome.FAILS), None)
-    if failing is None:
-        return dataclasses.replace(last, sizes=_with(last.sizes, sizes)) & next(open_ones)
-    return dataclasses.replace(
-        failing,
-        measured=f"{failing.measured}; looked at {name} = {_band(np.array(order))}",
-        trend="towards" if _improves(found) else "away",
-        sizes=_with(failing.sizes, sizes),
-    )
-
-
-def _improves(found: list[Verdict]) -> bool:
-    margins = [v.margin for v in found if v.margin is not None]
-    return found[-1].outcome == Outcome.HOLDS or (len(margins) > 1 and margins[-1] > margins[0])
-
-
-def _with(
-    sizes: Mapping[str, tuple[float, ...]], more: Mapping[str, tuple[float, ...]]
-) -> dict[str, tuple[float, ...]]:
-    return {**sizes, **more}

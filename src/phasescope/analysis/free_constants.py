@@ -1,0 +1,76 @@
+"""The word for constants that a paper leaves open: a scan over decades."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from typing import Literal
+
+import numpy as np
+
+from .asymptotics import band
+from .verdict import Outcome, Verdict, all_of, undecided
+
+
+def scan(
+    name: str,
+    values: Iterable[float],
+    judge: Callable[[float], Verdict],
+    settles: Literal["large", "small"] = "large",
+) -> Verdict:
+    """A constant that the paper leaves open, over decades.
+
+        >>> found = ps.scan("c", [1.0, 10.0, 100.0, 1000.0], lambda c: ps.at_least([c], 50.0))
+        >>> found.outcome.value, found.reach
+        ('holds', 'from c = 100')
+
+    **Arguments:** `name`: of the constant. `values`: those to look at. `judge`: from a value to a
+    `Verdict`. `settles`: the end at which the paper promises the statement: for a constant that is
+    large enough, or small enough.
+
+    **Returns:** a `Verdict`. It holds if it does at the two values nearest to that end, and says from
+    where on; if it holds at the last one only, or not there, it fails: with the trend "towards" if
+    the margin improves. With fewer than three values it is undecided.
+    """
+    order = sorted(values, reverse=settles == "small")
+    if len(order) < 3:
+        return undecided(f"{len(order)} values of {name}; a scan needs 3", "a scan")
+    found = [judge(value) for value in order]
+    holds = [verdict.outcome == Outcome.HOLDS for verdict in found]
+    sizes = {name: tuple(sorted(float(v) for v in order))}
+    word = "from" if settles == "large" else "up to"
+    if all(holds[-2:]):
+        start = len(holds)
+        while start > 0 and holds[start - 1]:
+            start -= 1
+        reach = f"{word} {name} = {order[start]:.4g}"
+        kept = all_of(found[start:])
+        said = f"{found[-1].measured} at {name} = {order[-1]:.4g}; it holds {reach}"
+        return dataclasses.replace(
+            kept,
+            measured=said,
+            required=found[-1].required,
+            value=found[-1].value,
+            at=dict(found[-1].at) | {name: float(order[-1])},
+            reach=reach,
+            sizes={**found[-1].sizes, **sizes},
+        )
+    last = found[-1]
+    if last.outcome == Outcome.UNDECIDED:
+        return dataclasses.replace(last, sizes={**last.sizes, **sizes})
+    # Where it holds at the last value and is not known before it, nothing has settled.
+    open_ones = (v for v in reversed(found) if v.outcome == Outcome.UNDECIDED)
+    failing = next((v for v in reversed(found) if v.outcome == Outcome.FAILS), None)
+    if failing is None:
+        return dataclasses.replace(last, sizes={**last.sizes, **sizes}) & next(open_ones)
+    return dataclasses.replace(
+        failing,
+        measured=f"{failing.measured}; looked at {name} = {band(np.array(order))}",
+        trend="towards" if _improves(found) else "away",
+        sizes={**failing.sizes, **sizes},
+    )
+
+
+def _improves(found: list[Verdict]) -> bool:
+    margins = [v.margin for v in found if v.margin is not None]
+    return found[-1].outcome == Outcome.HOLDS or (len(margins) > 1 and margins[-1] > margins[0])
