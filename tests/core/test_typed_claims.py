@@ -66,6 +66,34 @@ def test_what_is_changed_is_no_longer_the_papers_experiment(request_):
     assert regime(request_, protocols=FIGURE_1) == "theory"
 
 
+OPEN_START = {
+    "figure_1": ps.protocol("Figure 1", arms=["quadratic"], stated=["eta"], guessed=["start"])
+}
+
+
+def protocols_of(request):
+    made = claim(ps.on("training", request))
+    return standing(study_of(made, protocols=OPEN_START), made, made.regimes[0]).protocols
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        ps.runs(quadratic, preset="figure_1", start=2.0),
+        ps.sweeps(quadratic, preset="figure_1", start=[1.0, 2.0], seeds=2),
+    ],
+)
+def test_what_the_paper_does_not_state_may_be_changed(request_):
+    assert regime(request_, protocols=OPEN_START) == "published"
+
+
+def test_what_is_an_axis_of_the_evidence_counts_as_scanned():
+    swept = ps.sweeps(quadratic, preset="figure_1", start=[1.0, 2.0])
+    assert [one.open_guesses for one in protocols_of(swept)] == [()]
+    once = ps.runs(quadratic, preset="figure_1", start=2.0)
+    assert [one.open_guesses for one in protocols_of(once)] == [("start",)]
+
+
 def test_where_an_assumption_is_broken_the_regime_is_beyond():
     assert regime(ps.runs(quadratic, eta=0.4)) == "theory"
     assert regime(ps.runs(quadratic, eta=0.6)) == "beyond"

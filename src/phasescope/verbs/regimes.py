@@ -69,15 +69,21 @@ def _is_table(request: Request) -> bool:
 
 
 def _protocol(study: Study, request: Runs | Sweeps | Tables) -> Protocol | None:
-    """The experiment of the paper that the request is, if it is one: a preset with nothing changed."""
-    if isinstance(request, Tables) or request.preset is None or request.changes:
-        return None
-    if isinstance(request, Sweeps) and request.axes:
+    """The experiment of the paper that the request is, if it is one.
+
+    It is a preset of which nothing is changed that the paper states. What the paper leaves open may be
+    given another value, and counts as scanned if it is an axis of the sweep.
+    """
+    if isinstance(request, Tables) or request.preset is None:
         return None
     found = study.protocols.get(request.preset)
     if found is None or request.arm.__name__ not in found.arms:
         return None
-    return found
+    swept = dict(request.axes) if isinstance(request, Sweeps) else {}
+    changed = {*dict(request.changes), *swept}
+    if not changed <= {*found.guessed}:
+        return None
+    return dataclasses.replace(found, scanned=tuple(dict.fromkeys([*found.scanned, *swept])))
 
 
 def _assumptions_met(study: Study, claim: Claim, regime: Regime) -> tuple[Met, ...]:
