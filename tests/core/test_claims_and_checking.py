@@ -405,3 +405,12 @@ def test_record_runs_the_request_and_writes_what_claims_will_read(tmp_path):
     assert (found.loss == found.loss.round(3)).all()
     assert manifest["rounded"] == 1e-3
     assert manifest["seconds"] >= 0
+
+
+def test_recorded_evidence_that_is_made_in_a_store_is_found_there_again(tmp_path):
+    kept = ps.recorded(ps.runs(toys.quadratic, steps=6), tmp_path / "run.zip")
+    first = ps.record(toys.study, kept, store=tmp_path / "store")
+    again = ps.record(toys.study, kept, store=tmp_path / "store")
+    assert first.attrs["folder"] == again.attrs["folder"]
+    xr.testing.assert_identical(first.loss, again.loss)
+    assert "folder" not in ps.record(toys.study, kept).attrs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import xarray as xr
@@ -21,6 +22,7 @@ def record(
     evidence: Recorded,
     *,
     prepare: Callable[[xr.Dataset], xr.Dataset] | None = None,
+    store: str | Path | bool | None = False,
     **more: Any,
 ) -> xr.Dataset:
     """Run the request of recorded evidence and write its dataset to the file that claims will read.
@@ -33,16 +35,18 @@ def record(
         (True, 'logistic')
 
     **Arguments:** `study` is a name, the path of a file, or a Study. `evidence` comes from `ps.recorded`.
-    `prepare` may change the dataset before it is written, for example round what is noise. `more` goes
-    into the manifest of the file, beside the machine, the versions, the code and the seconds it took.
+    `prepare` may change the dataset before it is written, for example round what is noise. `store`: a
+    folder for runs that are made in several sittings, which go on where they were stopped; by default
+    nothing is read from a store or kept in one. `more` goes into the manifest of the file, beside the
+    machine, the versions, the code and the seconds of this sitting.
 
-    **Returns:** the dataset as it was written. Nothing is read from a store or kept in one.
+    **Returns:** the dataset as it was written.
 
     **Raises:** what `ps.run` and `ps.sweep` raise.
     """
     chosen = find(study)
     began = time.perf_counter()
-    ds = _carried_out(chosen, evidence.request)
+    ds = _carried_out(chosen, evidence.request, store)
     seconds = time.perf_counter() - began
     if prepare is not None:
         ds = prepare(ds)
@@ -52,7 +56,9 @@ def record(
     return ds
 
 
-def _carried_out(study: Study, request: Runs | Sweeps) -> xr.Dataset:
+def _carried_out(
+    study: Study, request: Runs | Sweeps, store: str | Path | bool | None
+) -> xr.Dataset:
     fields: dict[str, Any] = dict(request.changes)
     if isinstance(request, Runs):
         return run(
@@ -61,7 +67,7 @@ def _carried_out(study: Study, request: Runs | Sweeps) -> xr.Dataset:
             preset=request.preset,
             seed=request.seed,
             at=request.at,
-            store=False,
+            store=store,
             **fields,
         )
     fields |= {name: list(values) for name, values in request.axes}
@@ -72,6 +78,6 @@ def _carried_out(study: Study, request: Runs | Sweeps) -> xr.Dataset:
         seeds=request.seeds,
         at=request.at,
         block=request.block,
-        store=False,
+        store=store,
         **fields,
     )

@@ -50,6 +50,8 @@ def _concatenate(parts: Sequence[xr.Dataset], along: str | xr.Variable) -> xr.Da
         combine_attrs="drop_conflicts",
     )
     stage = _stages(parts, along)
+    if "spec" in parts[0].attrs:  # of the first run; what was swept is an axis
+        ds.attrs["spec"] = parts[0].attrs["spec"]
     return ds.set_coords(marks).assign_coords(stage=stage.assign_attrs(parts[0]["stage"].attrs))
 
 

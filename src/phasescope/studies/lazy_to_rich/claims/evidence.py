@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -162,6 +163,23 @@ matrix_adam_sampled = ps.sized(
         at=updates(2500, 5e-4, 24),
     ),
     ps.runs(high_dimensional, batch=64, at=updates(4000, 5e-4, 24), **ADAM),
+)
+
+# The paper's own experiment, computed on one GPU and recorded: both readings of the target's score and both of the loss.
+RECORDED = Path(__file__).parent.parent / "recorded"
+READINGS: dict[str, Any] = {"reading": ["linear", "squared"], "reduction": ["mean", "sum"]}
+figure_4_gd = ps.recorded(
+    ps.sweeps(high_dimensional, preset="figure_4_gd", at=every(10.0, 10_000.0), **READINGS),
+    RECORDED / "figure_4_gd.zip",
+)
+figure_4_adam = ps.recorded(
+    ps.sweeps(
+        high_dimensional,
+        preset="figure_4_adam",
+        at=sorted({*every(0.0125, 3.0), *every(0.25, 50.0)}),
+        **READINGS,
+    ),
+    RECORDED / "figure_4_adam.zip",
 )
 
 # The logistic law, from sigma = 0.01 w*.
