@@ -35,3 +35,11 @@ def test_more_than_is_read_again_is_not_written(evidence, dataset, monkeypatch):
     with pytest.raises(PlanError, match=r"piece.zip would hold .* Record fewer times"):
         evidence_file.write(evidence, dataset, toys.Spec)
     assert not evidence.file.exists()
+
+
+def test_an_axis_of_words_is_read_again(evidence, dataset):
+    two = dataset.expand_dims(reading=["mean", "sum"])
+    evidence_file.write(evidence, two, toys.Spec)
+    found = evidence_file.read(evidence.file)
+    assert found.reading.values.tolist() == ["mean", "sum"]
+    np.testing.assert_array_equal(found.loss.sel(reading="sum"), dataset.loss)

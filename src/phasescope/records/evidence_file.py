@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..claims.requests import Recorded
     from ..spec import Spec
 
+WORDS = "words"  # the attribute of an axis whose numbers stand for words
 LIMIT = 2**28  # bytes of numbers that a recorded file may unpack to
 
 
@@ -44,7 +45,8 @@ def write(evidence: Recorded, ds: xr.Dataset, spec: type[Spec], **more: Any) -> 
     manifest |= {"request": request | {"arm": asked.arm.__name__}}
     manifest |= {"model": code.model, "code": code.digest} | more
     evidence.file.parent.mkdir(parents=True, exist_ok=True)
-    evidence.file.write_bytes(pack(ds.assign_attrs(manifest=json.dumps(manifest))))
+    kept = _words_as_numbers(ds).assign_attrs(manifest=json.dumps(manifest))
+    evidence.file.write_bytes(pack(kept))
 
 
 def read(file: Path) -> xr.Dataset:
@@ -54,7 +56,28 @@ def read(file: Path) -> xr.Dataset:
             f"{file.name} was not recorded yet: it is made where there is a GPU (see the study's README)."
         )
     with file.open("rb") as opened:
-        return unpack(file, opened, LIMIT)
+        return _numbers_as_words(unpack(file, opened, LIMIT))
+
+
+def _words_as_numbers(ds: xr.Dataset) -> xr.Dataset:
+    """The dataset with whole numbers for the words along an axis: a file holds numbers only."""
+    numbered = {}
+    for name, axis in ds.coords.items():
+        if axis.dtype.kind == "U" and axis.dims == (name,):
+            words = json.dumps(axis.values.tolist())
+            numbered[name] = (name, range(axis.size), {**axis.attrs, WORDS: words})
+    return ds.assign_coords(numbered)
+
+
+def _numbers_as_words(ds: xr.Dataset) -> xr.Dataset:
+    """The words along an axis in place of their numbers."""
+    worded = {}
+    for name, axis in ds.coords.items():
+        if WORDS in axis.attrs:
+            attrs = dict(axis.attrs)
+            words = json.loads(attrs.pop(WORDS))
+            worded[name] = (name, [words[i] for i in axis.values], attrs)
+    return ds.assign_coords(worded)
 
 
 def manifest_of(ds: xr.Dataset) -> dict[str, Any]:
