@@ -365,7 +365,7 @@ def test_a_check_that_was_there_before_its_evidence_is_registered(tmp_path, monk
     made = claim(ps.on("training", evidence))
     study = study_of(made)
     monkeypatch.setattr(
-        "phasescope.verbs.record.commit_of", lambda file: {"commit": "abc", "dirty": False}
+        "phasescope.verbs.record.commit_of", lambda arm: {"commit": "abc", "dirty": False}
     )
     ps.record(study, evidence)
     assert is_registered(made, made.regimes[0].evidence)
@@ -385,7 +385,7 @@ def test_evidence_of_changed_files_registers_nothing(tmp_path, monkeypatch):
     evidence = ps.recorded(ps.runs(quadratic, steps=5), tmp_path / "short.zip")
     made = claim(ps.on("training", evidence))
     monkeypatch.setattr(
-        "phasescope.verbs.record.commit_of", lambda file: {"commit": "abc", "dirty": True}
+        "phasescope.verbs.record.commit_of", lambda arm: {"commit": "abc", "dirty": True}
     )
     ps.record(study_of(made), evidence)
     assert not is_registered(made, made.regimes[0].evidence)
@@ -396,5 +396,11 @@ def test_a_run_that_is_made_when_it_is_checked_is_post_hoc():
     assert not is_registered(made, made.regimes[0].evidence)
 
 
-def test_without_git_there_is_no_commit(tmp_path):
-    assert commit_of(tmp_path / "x.zip") == {"commit": None, "dirty": None}
+def test_code_outside_git_has_no_commit():
+    outside = {}
+    exec(compile("def arm(spec): ...", "/nowhere/study.py", "exec"), outside)
+    assert commit_of(outside["arm"]) == {"commit": None, "dirty": None}
+
+
+def test_the_commit_is_that_of_the_code_of_the_arm():
+    assert commit_of(ps.find("lazy_to_rich").arm("exact_flow")) == commit_of(ps.run)

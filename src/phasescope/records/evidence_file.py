@@ -63,7 +63,7 @@ def _words_as_numbers(ds: xr.Dataset) -> xr.Dataset:
     """The dataset with whole numbers for the words along an axis: a file holds numbers only."""
     numbered = {}
     for name, axis in ds.coords.items():
-        if axis.dtype.kind == "U" and axis.dims == (name,):
+        if axis.dims == (name,) and axis.dtype.kind in "UO":
             words = json.dumps(axis.values.tolist())
             numbered[name] = (name, range(axis.size), {**axis.attrs, WORDS: words})
     return ds.assign_coords(numbered)

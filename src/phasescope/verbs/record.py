@@ -50,7 +50,9 @@ def record(
     seconds = time.perf_counter() - began
     if prepare is not None:
         ds = prepare(ds)
-    more |= {"checks": digests_of_checks(chosen, evidence.request)} | commit_of(evidence.file)
+    more |= {"checks": digests_of_checks(chosen, evidence.request)} | commit_of(
+        evidence.request.arm
+    )
     spec = type(chosen.default_for(evidence.request.arm))
     write(evidence, ds, spec, seconds=round(seconds, 1), **more)
     return ds

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +35,12 @@ def digests_of_checks(study: Study, request: Runs | Sweeps) -> dict[str, str]:
     return found
 
 
-def commit_of(file: Path) -> dict[str, Any]:
-    """The commit under which evidence is recorded, and whether files were changed since; none without git."""
-    folder = next((parent for parent in file.absolute().parents if parent.is_dir()), Path.cwd())
-    commit = _git(folder, "rev-parse", "HEAD")
-    if commit is None:
+def commit_of(function: Callable[..., Any]) -> dict[str, Any]:
+    """The commit of the code of a function, and whether files were changed since; none without git."""
+    file = inspect.getsourcefile(inspect.unwrap(function))
+    folder = None if file is None else Path(file).absolute().parent
+    commit = None if folder is None else _git(folder, "rev-parse", "HEAD")
+    if folder is None or commit is None:
         return {"commit": None, "dirty": None}
     changed = _git(folder, "status", "--porcelain", "--untracked-files=no")
     return {"commit": commit.strip(), "dirty": None if changed is None else bool(changed.strip())}

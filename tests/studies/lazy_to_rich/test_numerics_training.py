@@ -213,3 +213,15 @@ def test_a_slope_that_is_given_hides_no_observable():
 def test_a_slope_that_is_trained_is_an_observable():
     found = ps.run("lazy_to_rich", "stage_one", preset="tiny", store=False, progress=False)
     assert "first_slope" in found
+
+
+def test_diagonal_weights_are_matrices_without_the_rest():
+    spec = Spec(dim=5, shape="diagonal")
+    w = matrix.start(jr.key(3), spec)
+    full = w._replace(W_K=jnp.diag(w.W_K), W_Q=jnp.diag(w.W_Q))
+    assert float(jnp.sum(w.W_K**2)) == pytest.approx(spec.sigma**2)
+    np.testing.assert_allclose(matrix.losses(w, spec), matrix.losses(full, spec), rtol=1e-14)
+    batch = matrix.draw(jr.key(4), 16, spec)
+    np.testing.assert_allclose(
+        matrix.sampled_losses(w, batch, spec), matrix.sampled_losses(full, batch, spec), rtol=1e-14
+    )

@@ -43,19 +43,17 @@ study = ps.Study(
             "Figure 4, GD",
             arms=("high_dimensional",),
             stated=("dim", "eta", "batch", "steps", "sigma", "alpha", "length"),
-            guessed=("reading", "reduction"),
+            guessed=("reading", "reduction", "shape"),
         ),
         "figure_4_adam": ps.protocol(
             "Figure 4, Adam",
             arms=("high_dimensional",),
             stated=("dim", "optimiser", "eta", "batch", "steps", "sigma", "alpha", "length"),
-            guessed=("reading", "reduction"),
+            guessed=("reading", "reduction", "shape"),
         ),
     },
     unchecked={
         "Figure 2": "a standard transformer on WikiText-2: needs a text corpus and 1500 epochs on a GPU",
-        "Figure 4 at D = 100 with batches of 1000": "100,000 updates of 0.23 s each on a core: needs a GPU; its three rows "
-        "are undecided",
         "Appendix C.3.1, errors xi_1 to xi_5 below 0.0001": "an assumption on L for the proof; at Figure 1 "
         "(L - 3) exp(-(L - 3) sigma) is 26, so that it does not cover it",
         "Appendix C.2, the lower bound on the rate of p": "printed without the 1/2 of the loss (E4), and m / M^2 >= exp(-p) is "

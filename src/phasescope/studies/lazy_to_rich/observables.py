@@ -112,7 +112,7 @@ def measure_matrices(
     weights: MatrixWeights, spec: Spec, losses: Float[Array, "2"]
 ) -> MatrixObserved:
     """Measure the model with matrices of scores; `losses` are those of the 4-gram and of the induction head."""
-    scores = weights.W_Q.T @ weights.W_K
+    scores = matrix.scores(weights)
     target = matrix.target_score(spec)
     error = jnp.linalg.norm(scores - target * jnp.eye(spec.dim))
     return MatrixObserved(

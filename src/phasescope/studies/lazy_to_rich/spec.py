@@ -67,6 +67,11 @@ class Spec(ps.Spec):
     reduction: str = ps.field(
         "mean", choices=("mean", "sum"), doc="high_dimensional: over the coordinates of the output"
     )
+    shape: str = ps.field(
+        "matrix",
+        choices=("matrix", "diagonal"),
+        doc="high_dimensional: W_K and W_Q are D x D, or D numbers on a diagonal",
+    )
 
     def __check_init__(self) -> None:
         if isinstance(self.p_tilde, jax.Array):
@@ -115,7 +120,7 @@ class Spec(ps.Spec):
 MODEL = ("alpha", "w_star", "sigma", "length", "tokens", "p_tilde", "p_start")
 FLOW = (*MODEL, "imbalance", "kappa", "horizon")
 DESCENT = (*MODEL, "eta", "batch", "steps", "index_range", "joint")
-MATRIX = ("dim", "optimiser", "sampled", "reading", "reduction")
+MATRIX = ("dim", "optimiser", "sampled", "reading", "reduction", "shape")
 
 default = Spec()
 presets = {

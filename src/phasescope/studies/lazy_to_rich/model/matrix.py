@@ -33,18 +33,27 @@ class MatrixWeights(NamedTuple):
     p: Float[Array, "..."]
     g: Float[Array, "..."]
     h: Float[Array, "..."]
-    W_K: Float[Array, "dim dim ..."]
-    W_Q: Float[Array, "dim dim ..."]
+    W_K: Float[Array, "dim *columns"]
+    W_Q: Float[Array, "dim *columns"]
 
 
 def start(key: Array, spec: Spec) -> MatrixWeights:
-    """Scalars at sigma, matrices Gaussian and scaled to the norm sigma."""
-    matrices = jr.normal(key, (2, spec.dim, spec.dim))
-    matrices = spec.sigma * matrices / jnp.linalg.norm(matrices, axis=(1, 2), keepdims=True)
+    """Scalars at sigma, matrices (or their diagonals) Gaussian and scaled to the norm sigma."""
+    shape = (spec.dim, spec.dim) if spec.shape == "matrix" else (spec.dim,)
+    drawn = jr.normal(key, (2, *shape))
+    size = jnp.sqrt(jnp.sum(drawn**2, axis=tuple(range(1, drawn.ndim)), keepdims=True))
+    matrices = spec.sigma * drawn / size
     sigma = jnp.asarray(spec.sigma)
     return MatrixWeights(
         p=jnp.asarray(spec.p_first), g=sigma, h=sigma, W_K=matrices[0], W_Q=matrices[1]
     )
+
+
+def scores(w: MatrixWeights) -> Square:
+    r"""$A = W_Q^\top W_K$."""
+    if w.W_K.ndim == 1:
+        return jnp.diag(w.W_Q * w.W_K)
+    return w.W_Q.T @ w.W_K
 
 
 def target_score(spec: Spec):
@@ -56,7 +65,7 @@ def target_score(spec: Spec):
 def losses(w: MatrixWeights, spec: Spec) -> Float[Array, "2"]:
     r"""$(\mathcal L_{G4}, \mathcal L_{IH})$ in closed form."""
     D = spec.dim
-    A = w.W_Q.T @ w.W_K
+    A = scores(w)
     a = target_score(spec)
     own, cross = root_determinants(A, a)
     top = (1 - 2 * a**2) ** (-D / 2)
@@ -94,7 +103,7 @@ def sampled_losses(
 ) -> Float[Array, "2"]:
     """Both losses over a batch, by definition."""
     N = spec.keys
-    A = w.W_Q.T @ w.W_K
+    A = scores(w)
     query = batch[-1]
     keys = batch[:N]
     values = batch[1 : N + 1]
