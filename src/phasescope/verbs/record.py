@@ -22,7 +22,7 @@ def record(
     evidence: Recorded,
     *,
     prepare: Callable[[xr.Dataset], xr.Dataset] | None = None,
-    store: str | Path | bool | None = False,
+    store: str | Path | bool = False,
     **more: Any,
 ) -> xr.Dataset:
     """Run the request of recorded evidence and write its dataset to the file that claims will read.
@@ -35,10 +35,10 @@ def record(
         (True, 'logistic')
 
     **Arguments:** `study` is a name, the path of a file, or a Study. `evidence` comes from `ps.recorded`.
-    `prepare` may change the dataset before it is written, for example round what is noise. `store`: a
-    folder for runs that are made in several sittings, which go on where they were stopped; by default
-    nothing is read from a store or kept in one. `more` goes into the manifest of the file, beside the
-    machine, the versions, the code and the seconds of this sitting.
+    `prepare` may change the dataset before it is written, for example round what is noise. `store` names a
+    folder in which an unfinished run is kept, from which the next call goes on; nothing is read from a
+    store or kept in one if it is not given. `more` goes into the manifest of the file, beside the
+    machine, the versions, the code and the seconds that this call took.
 
     **Returns:** the dataset as it was written.
 
@@ -48,19 +48,17 @@ def record(
     began = time.perf_counter()
     ds = _carried_out(chosen, evidence.request, store)
     seconds = time.perf_counter() - began
+    ds.attrs.pop("folder", None)  # of the store: it is nobody else's
     if prepare is not None:
         ds = prepare(ds)
-    more |= {"checks": digests_of_checks(chosen, evidence.request)} | commit_of(
-        evidence.request.arm
-    )
+    more |= {"checks": digests_of_checks(chosen, evidence.request)}
+    more |= commit_of(evidence.request.arm)
     spec = type(chosen.default_for(evidence.request.arm))
     write(evidence, ds, spec, seconds=round(seconds, 1), **more)
     return ds
 
 
-def _carried_out(
-    study: Study, request: Runs | Sweeps, store: str | Path | bool | None
-) -> xr.Dataset:
+def _carried_out(study: Study, request: Runs | Sweeps, store: str | Path | bool) -> xr.Dataset:
     fields: dict[str, Any] = dict(request.changes)
     if isinstance(request, Runs):
         return run(

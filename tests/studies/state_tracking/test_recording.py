@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from phasescope.records.evidence_file import read
-from phasescope.studies.state_tracking.claims.recorded import FOLDER, PIECES
+from phasescope.studies.state_tracking import study
+from phasescope.studies.state_tracking.claims import awaiting
+from phasescope.studies.state_tracking.claims.recorded import FOLDER, PIECES, SECTION_7
 from phasescope.studies.state_tracking.decoder import recording
 from phasescope.studies.state_tracking.spec import DecoderSpec
 
@@ -35,8 +37,36 @@ def test_a_piece_runs_at_the_smallest_size(name, tmp_path):
     assert told.startswith(f"{name}: 1.0 s, ")
 
 
-def test_every_piece_has_its_file():
-    assert {file.stem for file in KEPT} == set(PIECES)
+def test_every_piece_has_its_file_but_those_that_checks_still_wait_for():
+    kept = {file.stem for file in KEPT}
+    assert kept - set(PIECES) == set()
+    assert set(PIECES) - kept <= set(SECTION_7)
+
+
+def test_checks_that_wait_are_of_the_study_once_their_evidence_is_there():
+    awaited = {name for name in SECTION_7 if not PIECES[name].file.exists()}
+    ids = {claim.id for claim in study.claims}
+    for claim in awaiting:
+        asked = {one.file.stem for regime in claim.regimes for one in regime.evidence}
+        assert (claim.id in ids) == (not asked & awaited), claim.id
+
+
+def test_a_piece_keeps_the_digests_of_the_checks_that_wait_for_it(tmp_path):
+    piece = dataclasses.replace(
+        recording.tiny(PIECES["norm_C6"]), file=tmp_path / "recorded" / "norm_C6.zip"
+    )
+    first = recording.make(piece, tmp_path / "store")
+    again = recording.make(piece, tmp_path / "store")
+    np.testing.assert_array_equal(first.accuracy, again.accuracy)
+    assert "folder" not in read(piece.file).attrs
+
+
+@pytest.mark.parametrize("name", ["epochs_C6", "epochs_few_S5"])
+def test_300_epochs_of_a_set_are_its_size_over_the_batch(name):
+    asked = PIECES[name].request
+    spec = study.specify(asked.preset, asked.arm, **dict(asked.changes))
+    assert spec.dataset * 300 <= spec.steps * spec.batch < spec.dataset * 300 + 20 * spec.batch
+    assert (spec.length, spec.heads, spec.eta, spec.optimiser) == (5, 2, 1e-4, "adam")
 
 
 @pytest.mark.parametrize("name", ["plain_S5", "control_S5"])

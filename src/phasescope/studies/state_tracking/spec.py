@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import jax
 
 import phasescope as ps
@@ -199,6 +201,33 @@ def end_of_stage(spec: TheorySpec):
     return spec.clip - MARGIN if spec.threshold is None else spec.threshold
 
 
+# The experiments of Section 7. Stated: groups, L = 5, two heads, Adam at 1e-4, 300 epochs. Guessed: all other numbers.
+EPOCHS = 300
+
+
+def section_7(group: str, dataset: int, **changes) -> DecoderSpec:
+    """300 epochs over a fixed set of chains; members are drawn with replacement."""
+    batch = 256
+    made = DecoderSpec(
+        group=group,
+        variables=200,
+        width=256,
+        hidden=1024,
+        batch=batch,
+        eta=1e-4,
+        dataset=dataset,
+        steps=_whole(EPOCHS * dataset / batch, 20),
+        records=20,
+        samples=500,
+    )
+    return made.replace(**changes)
+
+
+def _whole(number: float, parts: int) -> int:
+    """The next number up that can be cut into so many equal parts."""
+    return parts * math.ceil(number / parts)
+
+
 default = ChainSpec()
 presets = {
     "tiny": (
@@ -235,5 +264,10 @@ presets = {
     ),
     "figure_1a": DecoderSpec(
         variables=200, width=256, hidden=1024, batch=256, eta=1e-4, steps=20_000
+    ),
+    "section_7_C6": section_7("C6", 50_000),
+    "section_7_S5": section_7("S5", 50_000),
+    "section_7_S5_stages": section_7(
+        "S5", 50_000, stages=3, stage_steps=_whole(20 * 50_000 / 256, 5), records=5
     ),
 }

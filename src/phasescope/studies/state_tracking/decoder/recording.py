@@ -1,11 +1,12 @@
 r"""Make the recorded evidence, piece by piece; run this where there is a GPU.
 
     python -m phasescope.studies.state_tracking.decoder.recording --out FOLDER \
-        [--only NAME ...] [--skip NAME ...] [--within SECONDS]
+        [--only NAME ...] [--skip NAME ...] [--within SECONDS] [--store FOLDER]
 
 Each piece is one sweep whose result is written to FOLDER/recorded/NAME.zip as soon as it is there, and FOLDER/recorded.tar
 is made anew. A piece that FOLDER or the study already holds is left out, and so is one that would probably not end within
-the time given. `--tiny` runs the same pieces at the smallest size.
+the time given. With `--store` a piece that was stopped goes on where it was. `--tiny` runs the same pieces at the smallest
+size.
 """
 
 from __future__ import annotations
@@ -35,11 +36,17 @@ TINY: dict[str, Any] = {
 }
 
 
-def make(evidence: Any) -> xr.Dataset:
-    """Run what one piece asks for and write it down."""
+def make(evidence: Any, store: Path | None = None) -> xr.Dataset:
+    """Run what one piece asks for and write it down, with the digests of the checks that wait for it."""
     from .. import study
+    from ..claims import awaiting
 
-    return ps.record(study, evidence, prepare=_rounded, rounded=DIGITS)
+    known = {claim.id for claim in study.claims}
+    waiting = [claim for claim in awaiting if claim.id not in known]
+    asking = dataclasses.replace(study, claims=(*study.claims, *waiting))
+    return ps.record(
+        asking, evidence, prepare=_rounded, store=False if store is None else store, rounded=DIGITS
+    )
 
 
 def _rounded(ds: xr.Dataset) -> xr.Dataset:
@@ -124,7 +131,7 @@ def main() -> None:
             continue
         piece = tiny(PIECES[name]) if chosen.tiny else PIECES[name]
         began = time.perf_counter()
-        ds = make(dataclasses.replace(piece, file=file))
+        ds = make(dataclasses.replace(piece, file=file), chosen.store)
         pack_all(chosen.out)
         seconds = time.perf_counter() - began
         longest = max(longest, seconds)
@@ -140,6 +147,11 @@ def _arguments(pieces: list[str]) -> argparse.Namespace:
     parser.add_argument("--skip", nargs="*", default=[])
     parser.add_argument(
         "--within", type=float, default=float("inf"), help="begin no piece that would end later"
+    )
+    parser.add_argument(
+        "--store",
+        type=Path,
+        help="where checkpoints are kept, for a piece that is stopped half-way",
     )
     parser.add_argument(
         "--tiny", action="store_true", help="the smallest size, to see that it works"
