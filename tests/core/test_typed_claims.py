@@ -94,6 +94,34 @@ def test_what_is_an_axis_of_the_evidence_counts_as_scanned():
     assert [one.open_guesses for one in protocols_of(once)] == [("start",)]
 
 
+def judged_at_a_reduced_size(check, **how):
+    """A figure whose experiment has 40 steps, and is looked at after five."""
+    small = ps.runs(quadratic, preset="figure_1", steps=5)
+    full = ps.runs(quadratic, preset="figure_1", at=range(41))
+    made = claim(ps.on("training", ps.sized(small, full)), check=check, kind="figure")
+    (row,) = ps.check(study_of(made, protocols=FIGURE_1), store=False, **how)
+    return str(row.regime), str(row.word), row.reduced
+
+
+def test_an_experiment_that_is_looked_at_at_a_reduced_size_is_published_and_marked():
+    assert judged_at_a_reduced_size(falls) == ("published", "reproduced", True)
+    assert judged_at_a_reduced_size(falls, full=True) == ("published", "reproduced", False)
+
+
+def never_falls(run):
+    """The loss grows."""
+    return ps.increasing(run.loss, "loss")
+
+
+def test_what_a_reduced_size_does_not_show_is_undecided_until_the_full_size_is_run():
+    assert judged_at_a_reduced_size(never_falls) == ("published", "undecided", True)
+    assert judged_at_a_reduced_size(never_falls, full=True) == (
+        "published",
+        "not_reproduced",
+        False,
+    )
+
+
 def test_where_an_assumption_is_broken_the_regime_is_beyond():
     assert regime(ps.runs(quadratic, eta=0.4)) == "theory"
     assert regime(ps.runs(quadratic, eta=0.6)) == "beyond"

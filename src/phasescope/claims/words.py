@@ -77,8 +77,12 @@ def word_of(
     verdict: Verdict,
     assumptions: Sequence[Met] = (),
     protocols: Sequence[Protocol] = (),
+    reduced: bool = False,
 ) -> Said:
-    """The word for a verdict on a typed statement, in the order of precedence."""
+    """The word for a verdict on a typed statement, in the order of precedence.
+
+    `reduced`: the evidence is a smaller form of an experiment of the paper.
+    """
     if verdict.outcome == Outcome.UNDECIDED:
         return Said(Word.UNDECIDED)
     holds = verdict.outcome == Outcome.HOLDS
@@ -87,7 +91,7 @@ def word_of(
     if statement.kind == Kind.REGRESSION:
         return Said(Word.AS_BEFORE if holds else Word.CHANGED)
     if statement.kind in (Kind.FIGURE, Kind.RELEASED):
-        return _figure_word(holds, protocols, assumptions)
+        return _figure_word(holds, protocols, assumptions, reduced)
     if holds:
         return Said(Word.HOLDS)
     if any(not found.met for found in assumptions):
@@ -95,7 +99,9 @@ def word_of(
     return _failing_word(statement, verdict, assumptions)
 
 
-def _figure_word(holds: bool, protocols: Sequence[Protocol], assumptions: Sequence[Met]) -> Said:
+def _figure_word(
+    holds: bool, protocols: Sequence[Protocol], assumptions: Sequence[Met], reduced: bool
+) -> Said:
     if holds:
         return Said(Word.REPRODUCED)
     if any(not found.met for found in assumptions):
@@ -103,6 +109,8 @@ def _figure_word(holds: bool, protocols: Sequence[Protocol], assumptions: Sequen
     guessed = dict.fromkeys(item for protocol in protocols for item in protocol.open_guesses)
     if guessed:
         return Said(Word.UNDECIDED, f"the paper does not state {', '.join(guessed)}")
+    if reduced:
+        return Said(Word.UNDECIDED, "the paper's own size: this is a reduced one (--full)")
     return Said(Word.NOT_REPRODUCED)
 
 

@@ -173,6 +173,8 @@ def judge(claim: Claim, regime: Regime, evidence: Evidence) -> Row:
     began = time.perf_counter()
     runs: tuple[str, ...] = ()
     where = standing(study, claim, regime)
+    if evidence.full:
+        where = dataclasses.replace(where, reduced=False)
     try:
         resolved = [evidence.get(request) for request in regime.evidence]
         runs = tuple(dict.fromkeys(id for _, ids in resolved for id in ids))
@@ -260,7 +262,7 @@ def _said(claim: Claim, where: Standing, verdict: Verdict, problem: Exception | 
         return Said(Word.ERROR)
     if claim.typed is None:
         return Said(None)
-    return word_of(claim.typed, verdict, where.assumptions, where.protocols)
+    return word_of(claim.typed, verdict, where.assumptions, where.protocols, where.reduced)
 
 
 def _unchecked(problem: Exception) -> Verdict:

@@ -32,33 +32,42 @@ from ..study import Study
 
 @dataclasses.dataclass(frozen=True)
 class Standing:
-    """Where some evidence stands: its regime, the assumptions, and the paper's experiments in it."""
+    """Where some evidence stands: its regime, the assumptions, and the paper's experiments in it.
+
+    `reduced`: it is an experiment of the paper, of which a smaller form is looked at by default.
+    """
 
     regime: RegimeName
     assumptions: tuple[Met, ...] = ()
     protocols: tuple[Protocol, ...] = ()
+    reduced: bool = False
 
 
 def standing(study: Study, claim: Claim, regime: Regime) -> Standing:
-    """Where the evidence of a row stands, from its requests alone."""
+    """Where the evidence of a row stands, from its requests alone.
+
+    Which experiment it is, is told by the full form of a request. Whether assumptions are met is told
+    by the form that is looked at by default.
+    """
     found = _assumptions_met(study, claim, regime)
     if claim.typed is None:
         assert regime.name is not None
         return Standing(regime.name, found)
-    asked = [plain(request) for request in regime.evidence]
+    asked = [plain(request, full=True) for request in regime.evidence]
     protocols = [_protocol(study, request) for request in asked]
     runs = [p for p, request in zip(protocols, asked, strict=True) if not _is_table(request)]
     known = tuple(dict.fromkeys(p for p in protocols if p is not None))
     if runs and all(p is not None for p in runs):
-        return Standing(RegimeName.PUBLISHED, found, known)
+        reduced = any(isinstance(request, Sized) for request in regime.evidence)
+        return Standing(RegimeName.PUBLISHED, found, known, reduced)
     met = all(one.met for one in found)
     return Standing(RegimeName.THEORY if met else RegimeName.BEYOND, found, known)
 
 
-def plain(request: Request) -> Runs | Sweeps | Tables:
-    """What is asked for, without where it is kept and at which size."""
+def plain(request: Request, full: bool = False) -> Runs | Sweeps | Tables:
+    """What is asked for, without where it is kept; of two sizes the small one, or the full one."""
     if isinstance(request, Sized):
-        return request.small
+        return request.full if full else request.small
     if isinstance(request, Recorded):
         return request.request
     return request
