@@ -21,6 +21,7 @@ from phasescope.ledger.findings import findings
 from phasescope.ledger.latex import escape, formula, is_mathematics
 from phasescope.ledger.ledger import Ledger, Row
 from phasescope.ledger.tally import Group, counts, in_words
+from phasescope.testing import VerdictContract
 
 HOSTILE = "</script><script>alert(1)</script>$\\href{javascript:alert(1)}{x}$\x1b[31m\u202e"
 OUTCOMES = {"false": "fails", "against": "fails", "not_yet": "fails", "outside": "fails"}
@@ -252,6 +253,51 @@ def test_a_margin_is_thin_by_the_bound_that_decides_it():
 def test_a_row_that_half_or_twice_the_tolerance_turns_is_named(word, flips_at, turned):
     found = findings([row(word=word, flips_at=flips_at, sources=(CHOSEN,))])
     assert bool(found.turning) == turned
+
+
+def test_a_factor_on_every_chosen_tolerance_turns_what_holds_or_what_fails():
+    tight = row("tight", word="holds", flips_at=0.7, sources=(CHOSEN,))
+    near = row("near", word="false", flips_at=1.5, sources=(CHOSEN,))
+    ledger = Ledger((tight, near, row("calm", word="holds", flips_at=0.1, sources=(CHOSEN,))))
+    names = [[r.claim for r in ledger.turned_by(*f)] for f in [(0.5,), (2.0,), (), (0.8,)]]
+    assert names == [["tight"], ["near"], ["tight", "near"], []]
+
+
+def test_untyped_rows_have_no_word_to_turn():
+    ledger = Ledger((row(kind=None, flips_at=0.9, sources=(CHOSEN,)),))
+    assert ledger.turned_by() == []
+    assert "every chosen tolerance" not in repr(ledger)
+
+
+def words_turned(turned, steady):
+    """What the contract of a study says of so many rows that turn, and so many that do not."""
+    rows = [row(f"t{n}", flips_at=0.9, sources=(CHOSEN,)) for n in range(turned)]
+    rows += [row(f"s{n}") for n in range(steady)]
+    rows += [row(f"u{n}", kind=None, flips_at=0.9, sources=(CHOSEN,)) for n in range(9)]
+    contract = VerdictContract()
+    contract.test_half_and_twice_of_every_chosen_tolerance_leave_the_words(rows)
+
+
+def test_a_study_in_which_one_word_in_twenty_turns_keeps_its_contract():
+    words_turned(2, 38)
+
+
+def test_a_study_in_which_more_words_turn_does_not_and_they_are_named():
+    with pytest.raises(AssertionError, match=r"2 of 39 words turn: t0 \(training, theory\), t1"):
+        words_turned(2, 37)
+
+
+def test_of_a_few_rows_nothing_is_asked():
+    with pytest.raises(pytest.skip.Exception, match="19 rows"):
+        words_turned(19, 0)
+
+
+def test_the_ledger_says_how_many_words_other_tolerances_leave_and_names_the_rest():
+    turned = row("x", flips_at=0.9, sources=(CHOSEN,))
+    ledger = Ledger((turned, row("y"), row("z")))
+    said = "half and twice of every chosen tolerance leave 2 of 3 words as they are"
+    assert f"{said}; they turn x (" in repr(ledger)
+    assert f"{said}." in ledger.to_markdown()
 
 
 def test_a_tolerance_that_the_paper_states_is_neither_halved_nor_doubled():

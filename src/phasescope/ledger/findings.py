@@ -83,7 +83,7 @@ def findings(ledger: Iterable[Row]) -> Findings:
         undecided=_having(settled, "undecided"),
         regime_bound=tuple(tuple(group) for group in claims.values() if _is_mixed(group)),
         thin=tuple(row for row in rows if is_thin(row)),
-        turning=tuple(row for row in rows if is_turned(row)),
+        turning=turned_rows(rows),
         unexplained=tuple(row for row in rows if row.is_typed and unexplained(row)),
     )
 
@@ -102,16 +102,39 @@ def is_thin(row: Row) -> bool:
     return any(map(_is_chosen, sources if deciding else row.sources))
 
 
-def is_turned(row: Row) -> bool:
-    """Half or twice of every chosen tolerance would turn the outcome."""
+def turned_rows(
+    ledger: Iterable[Row], factors: Iterable[float] = (HALF, DOUBLE)
+) -> tuple[Row, ...]:
+    """The rows with a word that one of these factors on every chosen tolerance would turn."""
+    by = tuple(factors)
+    typed = [row for row in ledger if row.is_typed]
+    return tuple(row for row in typed if any(is_turned(row, factor) for factor in by))
+
+
+def is_turned(row: Row, factor: float) -> bool:
+    """This factor on every chosen tolerance would turn the outcome.
+
+    Less tolerance turns what holds by one check, more what fails if every failing check was chosen.
+    """
     if row.flips_at is None:
         return False
     if row.outcome == Outcome.HOLDS:
-        return any(flip > HALF for flip in _flips(row, Outcome.HOLDS))
+        return any(flip > factor for flip in _flips(row, Outcome.HOLDS))
     flips = list(_flips(row, Outcome.FAILS))
     failing = [part for part in _parts(row) if part.outcome == Outcome.FAILS]
     every_one_is_chosen = len(flips) == max(len(failing), 1)
-    return every_one_is_chosen and all(flip < DOUBLE for flip in flips)
+    return every_one_is_chosen and all(flip < factor for flip in flips)
+
+
+def steadiness(ledger: Iterable[Row]) -> str:
+    """How many words half and twice of every chosen tolerance leave, as a sentence; empty without words."""
+    rows = [row for row in ledger if row.is_typed]
+    if not rows:
+        return ""
+    turned = turned_rows(rows)
+    words = "1 word" if len(rows) == 1 else f"{len(rows)} words"
+    left = f"{len(rows) - len(turned)} of {words}"
+    return f"half and twice of every chosen tolerance leave {left} as they are"
 
 
 def unexplained(row: Row) -> tuple[Source, ...]:

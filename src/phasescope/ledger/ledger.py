@@ -155,6 +155,16 @@ class Ledger:
         """Rows whose word is not the established one, or that could not be checked."""
         return [row for row in self.rows if row.surprising]
 
+    def turned_by(self, *factors: float) -> list[Row]:
+        """Rows whose word a factor on every chosen tolerance would turn: 0.5 halves them, 2 doubles them.
+
+        Without factors, both. Bounds that are stated, released or derived stay as they are; untyped
+        rows have no word to turn.
+        """
+        from .findings import DOUBLE, HALF, turned_rows
+
+        return list(turned_rows(self.rows, factors or (HALF, DOUBLE)))
+
     def to_json(self) -> dict[str, Any]:
         """The rows as plain values."""
         return {

@@ -19,7 +19,7 @@ from .appearance import (
     surprise,
     symbol,
 )
-from .findings import BY_NUMBER, BY_WORD, CALM, about_number, findings
+from .findings import BY_NUMBER, BY_WORD, CALM, about_number, findings, steadiness
 from .tally import counts
 from .text import one_line
 
@@ -57,7 +57,15 @@ def _counts(ledger: Ledger) -> list[str]:
     for study, tally in tallies.items():
         for group, found in tally.words.items():
             lines.append((_md(study), str(group), *(str(found.get(word, 0)) for word in words)))
-    return _table(heads, lines)
+    return [*_table(heads, lines), *_steadiness(ledger)]
+
+
+def _steadiness(ledger: Ledger) -> Iterator[str]:
+    """What other tolerances would leave, for each study that has words."""
+    for study in dict.fromkeys(row.study for row in ledger):
+        said = steadiness(row for row in ledger if row.study == study)
+        if said:
+            yield from ("", f"{_md(study)}: {said}.")
 
 
 def _findings(ledger: Ledger) -> Iterator[str]:

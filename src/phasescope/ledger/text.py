@@ -25,6 +25,7 @@ from .appearance import (
     surprise,
     symbol,
 )
+from .findings import steadiness, turned_rows
 from .markup import visible
 from .tally import counts, in_words, surprises_in_words
 
@@ -57,10 +58,19 @@ def sums(ledger: Ledger) -> Iterator[str]:
         yield f"{one_line(study)}: {surprises_in_words(tally.surprises)}"
         for group, words in tally.words.items():
             yield f"  {group}: {in_words(words)}"
+        yield from _turned([row for row in ledger if row.study == study])
     for study, unchecked in ledger.unchecked.items():
         yield f"{one_line(study)}, not checked:"
         for cites, why in unchecked.items():
             yield f"  {one_line(cites)}: {one_line(why)}"
+
+
+def _turned(rows: list[Row]) -> Iterator[str]:
+    """What other tolerances would leave, and the rows that they would turn."""
+    said = steadiness(rows)
+    names = [f"{one_line(row.claim)} ({place(row)})" for row in turned_rows(rows)]
+    if said:
+        yield f"  {said}" + (f"; they turn {', '.join(names)}" if names else "")
 
 
 def ledger_table(ledger: Ledger, why: bool = False) -> Table:

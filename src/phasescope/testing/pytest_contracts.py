@@ -23,6 +23,8 @@ from ..claims.claim import PLAIN, Claim, Regime
 from ..claims.requests import Request, Runs
 from ..claims.statement import Kind, unfit
 from ..figures.figure import Figure
+from ..ledger.appearance import place
+from ..ledger.ledger import Ledger, Row
 from ..study import Study
 from ..verbs.check import ClaimInRegime, chosen_claims, judge, judge_datasets
 from ..verbs.context import Context, default_context
@@ -42,6 +44,10 @@ from .structureless import (
 )
 
 HOLDS = Outcome.HOLDS
+# Half and twice of every chosen tolerance leave this share of the words.
+STEADY = 0.95
+# Of fewer rows than this a single one is more than the others are allowed.
+ENOUGH = 20
 
 
 def outcome(claim: Claim, evidence: Sequence[xr.Dataset]) -> Outcome:
@@ -323,6 +329,12 @@ class VerdictContract:
         """What the claims are judged on, gathered once."""
         return cls.begin_evidence()
 
+    @pytest.fixture(scope="class")
+    @classmethod
+    def judged(cls) -> list[Row]:
+        """The rows that were judged so far."""
+        return []
+
     # Rows that are marked, by their names: what takes longest may be left to a longer round of tests.
     marked: ClassVar[Mapping[str, pytest.MarkDecorator]] = {}
 
@@ -331,12 +343,23 @@ class VerdictContract:
             rows = _named(chosen_claims(self.study), self.marked)
             metafunc.parametrize(("claim", "regime"), rows)
 
-    def test_verdict_is_the_expected_one(self, claim, regime, evidence):
+    def test_verdict_is_the_expected_one(self, claim, regime, evidence, judged):
         row = judge(claim, regime, evidence)
+        judged.append(row)
         if row.kind is not None and row.verdict is not None:
             assert not unfit(row.kind, row.verdict), unfit(row.kind, row.verdict)
         assert not row.surprising, (
             f"{row.said} where {row.expected} is established: {row.measured}; {row.where}"
+        )
+
+    def test_half_and_twice_of_every_chosen_tolerance_leave_the_words(self, judged):
+        """Of the rows that were judged before this test; untyped ones have no word."""
+        typed = [row for row in judged if row.is_typed]
+        if len(typed) < ENOUGH:
+            pytest.skip(f"{len(typed)} rows were judged: of so few, one is more than 5%")
+        turned = [f"{row.claim} ({place(row)})" for row in Ledger(tuple(typed)).turned_by()]
+        assert len(turned) <= (1 - STEADY) * len(typed), (
+            f"{len(turned)} of {len(typed)} words turn: {', '.join(turned)}"
         )
 
 
