@@ -14,6 +14,7 @@ from ..closed_forms import logarithmic_law
 from ..event_times import value_at
 from ..phases import ran_to_the_end
 from . import evidence, tables
+from .kept import as_kept
 from .premises import stage_1
 
 ONE_PER_CENT = ps.stated(0.01, "Theorem 4, Phase I: the 4-gram is learned to 1 % of its loss")
@@ -107,10 +108,7 @@ def stage_one_prepares_the_four_gram(runs):
 def stage_one_ends_below_one(runs):
     """After 100,000 steps of size 0.1 the slope is 0.8362 from p = 0 and 0.9404 from p = sigma."""
     found = value_at(runs.first_slope, evidence.STAGE_ONE_END)
-    digits = ps.chosen(5e-5, "the last digit of the earlier run")
-    return ps.agree(
-        found.values, np.array([0.8362, 0.9404]), atol=digits, what="slope"
-    ) & ran_to_the_end(runs)
+    return as_kept(found.values, "0.8362 0.9404", "slope") & ran_to_the_end(runs)
 
 
 @claim(

@@ -10,6 +10,7 @@ from phasescope import claim, on
 from ..phases import inverse_target
 from . import tables
 from .four_gram import STANDARD_ERRORS
+from .kept import as_kept
 
 softmax_sizes = ps.tables(tables.against_softmax, sizes=tables.SIZES)
 mild_targets = ps.tables(tables.simplification, targets=(0.05, 0.08, 0.125, 0.2, 0.3, 0.49))
@@ -98,13 +99,13 @@ def the_closed_form_overestimates(table):
     """At Figure 1's setting (10) exceeds the softmax model: S(c*) 1.14004 against 1.05971 (+7.6 %), the plateau's loss by
     32 %, X'(0) by 13 %."""
     there = table.sel(N=38)
-    digits = ps.chosen(5e-6, "the last digit of the earlier run")
-    rough = ps.chosen(5e-3, "the last digit of the earlier run")
+    plateau = float(there.printed_level / there.level)
+    slope = float(there.printed_slope / there.slope)
     return (
-        ps.agree(there.S, 1.05971, atol=digits, what="N S(c*)")
-        & ps.agree(there.printed_S, 1.14004, atol=digits, what="N S(c*) by (10)")
-        & ps.agree(there.printed_level / there.level, 1.32, atol=rough, what="plateau")
-        & ps.agree(there.printed_slope / there.slope, 1.134, atol=rough, what="X'(0)")
+        as_kept([float(there.S)], "1.05971", "N S(c*)")
+        & as_kept([float(there.printed_S)], "1.14004", "N S(c*) by (10)")
+        & as_kept([plateau], "1.32", "plateau")
+        & as_kept([slope], "1.13", "X'(0)")
     )
 
 
@@ -121,7 +122,7 @@ def the_closed_form_overestimates(table):
 )
 def the_softmax_tends_to_its_mean_field(table):
     """As N grows the softmax kernel tends to (1 - 2 c c')^(-1/2): S(c*) and X'(0) like 1 / N, N X(0) to 1 like 1 / N^2."""
-    table = table.sel(N=table.N >= 100)
+    table = table.sel(N=table.N >= 200)
     N = table.N.astype(float)
     first = ps.chosen(0.03, "the next order in 1 / N")
     power = ps.derived(-1.0, "the variance of a mean over N keys")

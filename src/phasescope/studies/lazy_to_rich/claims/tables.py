@@ -20,7 +20,7 @@ KERNEL_SEQUENCES = 1_000_000
 FOUR_GRAM_SEQUENCES = 200_000
 C_STAR = default.c_star
 STRENGTH = 0.15  # c, at which the simplified model is sampled
-SIZES = (38, 100, 200, 400, 800)  # numbers of keys
+SIZES = (38, 100, 200, 400, 800, 1600)  # numbers of keys
 
 
 def hermite(strengths: tuple[float, ...]) -> xr.Dataset:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import xarray as xr
 
 import phasescope as ps
@@ -12,6 +11,7 @@ from ..closed_forms import plateau_share
 from ..phases import falls_to, phase_times, ran_to_the_end
 from ..spec import default
 from . import evidence, tables
+from .kept import as_kept
 from .premises import theorem_4
 
 LEVELS = (0.99, 0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.07, 0.05, 0.02, 0.01)
@@ -60,12 +60,11 @@ def both_losses_fall_at_once(run):
     """Partial losses reach 90, 50, 10 and 6 % at 5.9, 9.4, 24 and 38 (4-gram) and at 2.1, 14.4, 59 and 123 (induction
     head): the induction head starts first, by its value h alone."""
     parts = (0.9, 0.5, 0.1, 0.06)
-    lazy = np.array([float(falls_to(run, "loss_g4", part)) for part in parts])
-    rich = np.array([float(falls_to(run, "loss_ih", part)) for part in parts])
-    digits = ps.chosen(0.02, "two digits of the earlier run")
+    lazy = [float(falls_to(run, "loss_g4", part)) for part in parts]
+    rich = [float(falls_to(run, "loss_ih", part)) for part in parts]
     return (
-        ps.agree(lazy, np.array([5.9, 9.4, 24.0, 38.0]), rtol=digits, what="4-gram")
-        & ps.agree(rich, np.array([2.1, 14.4, 59.0, 123.0]), rtol=digits, what="induction head")
+        as_kept(lazy, "5.9 9.4 24 38", "4-gram")
+        & as_kept(rich, "2.1 14.4 59 123", "induction head")
         & ran_to_the_end(run)
     )
 

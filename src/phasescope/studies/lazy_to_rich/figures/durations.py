@@ -44,7 +44,7 @@ def law(name: str, x: np.ndarray, times: np.ndarray) -> str:
 )
 def scaling(p_alpha, p_sigma, p_target, p_length, t_alpha, t_sigma, t_target, t_length, axes):
     """End of the plateau (T_II, open) and of the emergence (T_III, filled) over the length, 1 + alpha, 1/sigma and w* (at
-    sigma = 1e-6), for the printed equations and for the true model, with the fitted exponents of T_III and their 95 %
+    sigma = 1e-7), for the printed equations and for the true model, with the fitted exponents of T_III and their 95 %
     intervals. Both scale like L (1 + alpha)^2 ln(1/sigma) / w*^2, as Theorem 4 says (over w* the logarithm is that of
     w*/sigma, which puts the exponent at -1.9); the constants differ by 2.4."""
     printed = (p_alpha, p_sigma, p_target, p_length)

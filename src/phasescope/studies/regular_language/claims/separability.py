@@ -124,7 +124,7 @@ def parity_outputs_are_separable(*runs):
     return ps.all_of(map(judge, runs)) & ran_to_the_end(*runs)
 
 
-LAMS = [2.0, 4.0, 8.0, 16.0, 32.0]
+LAMS = [8.0, 16.0, 32.0, 64.0, 128.0]
 TO_SWITCH = {"task": "parity", "steps": 100, "at": [0, 100]}
 NEAR = ps.chosen(0.05, "an exponent is told from its neighbours, and bends by 0.02 at small lam")
 
