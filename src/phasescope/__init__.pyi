@@ -39,6 +39,7 @@ from .analysis.verdict import refuted as refuted
 from .analysis.verdict import trivial as trivial
 from .analysis.verdict import undecided as undecided
 from .analysis.verdict import vacuous as vacuous
+from .claims.answer import answer as answer
 from .claims.assumptions import assume as assume
 from .claims.claim import beyond as beyond
 from .claims.claim import claim as claim
@@ -97,6 +98,7 @@ from .study import Study as Study
 from .study import find as find
 from .verbs.check import check as check
 from .verbs.draw import draw as draw
+from .verbs.errata import errata as errata
 from .verbs.record import record as record
 from .verbs.run import run as run
 from .verbs.sweep import sweep as sweep

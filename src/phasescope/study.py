@@ -14,6 +14,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any, TypeVar
 
+from .claims.answer import Answer
 from .claims.claim import Claim
 from .claims.protocol import Protocol
 from .discovery import installed, owner
@@ -55,11 +56,11 @@ class Study:
     `bibtex`: what to cite. `presets`: named Specs, one for each figure of the paper; where arms have
     Specs of their own, a preset may be a tuple with one of each. `protocols`: which presets are
     experiments of the paper, from `ps.protocol`. `unchecked`: statements of the paper that have no
-    claim, each with the reason.
+    claim, each with the reason. `answers`: what its authors say to claims, by id, from `ps.answer`.
 
     **Raises:** `SpecError` if a field has a name that the verbs use themselves, if two Specs of the study
     define a field of one name differently, if a preset is of a Spec that no arm takes or gives a field
-    two values, or if a protocol is of no preset.
+    two values, or if a protocol is of no preset or an answer to no claim.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Study:
     presets: Mapping[str, Preset] = dataclasses.field(default_factory=dict)
     protocols: Mapping[str, Protocol] = dataclasses.field(default_factory=dict)
     unchecked: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    answers: Mapping[str, Answer] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         taken = sorted(RESERVED & self.fields.keys())
@@ -84,6 +86,9 @@ class Study:
         stray = sorted(set(self.protocols) - set(self.presets))
         if stray:
             raise SpecError(f"{self.name}: protocols of no preset: {', '.join(stray)}.")
+        answered = sorted(set(self.answers) - {claim.id for claim in self.claims})
+        if answered:
+            raise SpecError(f"{self.name}: answers to no claim: {', '.join(answered)}.")
 
     @property
     def defaults(self) -> tuple[Spec, ...]:

@@ -123,6 +123,7 @@ def test_the_verbs_are_these():
         "sweep",
         "check",
         "draw",
+        "errata",
         "report",
         "runs",
         "repair",
@@ -459,6 +460,31 @@ def test_draw_writes_the_files_it_names(phasescope, mine, tmp_path):
         "draw", mine, "--format", "png,svg", "--out", tmp_path / "art", "--json"
     ).json["files"]
     assert sorted(files) == sorted(map(str, (tmp_path / "art").iterdir()))
+
+
+ERRATA = "# mine\n\n## Errata of the paper\n\n| | |\n|---|---|\n| E1 | $x_1$ for `x` |\n"
+
+
+@pytest.mark.parametrize(
+    ("format", "shown"),
+    [("markdown", "## E1\n\n$x_1$ for `x`"), ("latex", "\\subsection*{E1}\n$x_1$ for \\texttt{x}")],
+)
+def test_errata_are_printed_in_either_form(format, shown, phasescope, mine):
+    mine.with_name("README.md").write_text(ERRATA)
+    said = phasescope("errata", mine, "--format", format)
+    assert (said.code, shown in said.out) == (0, True)
+
+
+def test_errata_in_another_form_are_refused(phasescope, mine):
+    said = phasescope("errata", mine, "--format", "word")
+    assert (said.code, "--format is markdown or latex, got word." in said.err) == (2, True)
+
+
+def test_a_report_has_the_errata_sheets(phasescope, mine, tmp_path):
+    mine.with_name("README.md").write_text(ERRATA)
+    phasescope("report", mine, "--out", tmp_path / "report")
+    written = {path.name for path in (tmp_path / "report").iterdir()}
+    assert {"errata-mine.md", "errata-mine.tex"} <= written
 
 
 def test_report_writes_one_page_and_its_ledger(phasescope, mine, tmp_path):

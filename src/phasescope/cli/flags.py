@@ -59,6 +59,7 @@ Recompute = Annotated[
 ]
 FigureId = Annotated[str | None, typer.Option(metavar="ID", help="Only this figure.")]
 Format = Annotated[str, typer.Option(help="png, pdf or svg; several with commas.")]
+SheetFormat = Annotated[str, typer.Option("--format", help="markdown or latex.")]
 OutDir = Annotated[Path, typer.Option(metavar="DIR")]
 PackageDir = Annotated[Path, typer.Option(metavar="DIR", help="Where to put the new package.")]
 PackageName = Annotated[

@@ -95,6 +95,8 @@ def _about_row(row: Row) -> Iterator[tuple[str, str]]:
         yield "why", row.because
     if row.missing:
         yield "missing", row.missing
+    if row.answer is not None:
+        yield "authors", str(row.answer)
     yield "margin", _margin(row)
     yield from _listed("assumes", map(_assumption, row.assumptions))
     yield from _listed("checks", map(check_line, checks(row)))

@@ -95,6 +95,9 @@ def ledger_latex(ledger: Ledger) -> str:
         lines += _study([row for row in ledger if row.study == study], study)
     lines += [r"\end{longtable}", "}"]
     lines += [f"{escape(note.mark)} {escape(note.sentence)}.\\par" for note in footnotes(ledger)]
+    answers = {(row.study, row.claim): row.answer for row in ledger if row.answer is not None}
+    for (_, claim), answer in answers.items():
+        lines.append(f"Answer of the authors to {escape(claim)}: {escape(str(answer))}\\par")
     return "\n".join(lines) + "\n"
 
 

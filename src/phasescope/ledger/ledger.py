@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..analysis.sources import Source
 from ..analysis.verdict import Outcome, Verdict
+from ..claims.answer import Answer
 from ..claims.assumptions import Met
 from ..claims.claim import RegimeName
 from ..claims.statement import Kind, Object, Whose
@@ -33,6 +34,7 @@ class Row:
     meet the assumptions. `missing` says what an undecided row lacks. `runs` names the runs it rests
     on, `seconds` is what the judgement took. `reduced`, `recorded`, `outdated` and `registered` say
     what to know of the evidence, `error` that the check did not run. `verdict` has the parts.
+    `erratum` is what a corrected statement rests on, `answer` what the paper's authors say.
     """
 
     study: str
@@ -71,6 +73,8 @@ class Row:
     missing: str = ""
     tex: str = ""
     page: str = ""
+    erratum: str = ""
+    answer: Answer | None = None
     traceback: str = ""
     verdict: Verdict | None = dataclasses.field(default=None, compare=False, repr=False)
 
@@ -101,7 +105,7 @@ class Row:
 
     def to_json(self) -> dict[str, Any]:
         """As plain values: the keys of a row."""
-        skipped = {"verdict", "assumptions", "sources", "sizes", "where_at"}
+        skipped = {"verdict", "assumptions", "sources", "sizes", "where_at", "answer"}
         plain = {
             field.name: _plain(getattr(self, field.name))
             for field in dataclasses.fields(self)
@@ -114,6 +118,7 @@ class Row:
             "sizes": {name: list(values) for name, values in self.sizes.items()},
             "assumptions": [one.to_json() for one in self.assumptions],
             "sources": [source.to_json() for source in self.sources],
+            "answer": None if self.answer is None else self.answer.to_json(),
         }
 
 

@@ -36,13 +36,22 @@ def ledger_markdown(ledger: Ledger) -> str:
         lines += ["", "### Statements of the paper without a row", ""]
     for study, unchecked in ledger.unchecked.items():
         for cites, why in unchecked.items():
-            lines.append(f"- {_md(study)}, {_md(cites)}: {_md(why)}")
+            lines.append(f"- {md(study)}, {md(cites)}: {md(why)}")
+    lines += _answers(ledger)
     for study in dict.fromkeys(row.study for row in ledger):
         rows = [_cells(row) for row in ledger if row.study == study]
-        lines += ["", f"## {_md(study)}", "", *_table(HEADS, rows)]
+        lines += ["", f"## {md(study)}", "", *_table(HEADS, rows)]
     for note in footnotes(ledger):
-        lines += ["", f"{_md(note.mark)} {note.sentence}."]
+        lines += ["", f"{md(note.mark)} {note.sentence}."]
     return "\n".join(lines) + "\n"
+
+
+def _answers(ledger: Ledger) -> Iterator[str]:
+    """What the authors say to claims, each once."""
+    answered = {(row.study, row.claim): row for row in ledger if row.answer is not None}
+    if answered:
+        yield from ("", "### Answers of the authors", "")
+        yield from (f"- {_name(row)}: {md(str(row.answer))}" for row in answered.values())
 
 
 def _counts(ledger: Ledger) -> list[str]:
@@ -56,7 +65,7 @@ def _counts(ledger: Ledger) -> list[str]:
     lines = []
     for study, tally in tallies.items():
         for group, found in tally.words.items():
-            lines.append((_md(study), str(group), *(str(found.get(word, 0)) for word in words)))
+            lines.append((md(study), str(group), *(str(found.get(word, 0)) for word in words)))
     return [*_table(heads, lines), *_steadiness(ledger)]
 
 
@@ -65,7 +74,7 @@ def _steadiness(ledger: Ledger) -> Iterator[str]:
     for study in dict.fromkeys(row.study for row in ledger):
         said = steadiness(row for row in ledger if row.study == study)
         if said:
-            yield from ("", f"{_md(study)}: {said}.")
+            yield from ("", f"{md(study)}: {said}.")
 
 
 def _findings(ledger: Ledger) -> Iterator[str]:
@@ -84,17 +93,17 @@ def _findings(ledger: Ledger) -> Iterator[str]:
         rows = getattr(found, name)
         if rows:
             yield from ("", f"### {title}", "")
-            yield from (f"- {_name(row)}: {_md(about_number(name, row))}" for row in rows)
+            yield from (f"- {_name(row)}: {md(about_number(name, row))}" for row in rows)
 
 
-def _md(text: str) -> str:
+def md(text: str) -> str:
     """Words of a study in Markdown: no mark-up, no link, no formula and no HTML can begin in them."""
     escaped = one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_\[\]|$~#])", r"\\\1", escaped)
 
 
 def _said(row: Row) -> str:
-    word = f"{symbol(row)} {_md(said(row))}"
+    word = f"{symbol(row)} {md(said(row))}"
     if row.surprising:
         word += f", **! {surprise(row)}**"
     return word
@@ -102,37 +111,38 @@ def _said(row: Row) -> str:
 
 def _cells(row: Row) -> tuple[str, ...]:
     return (
-        _md(row.claim),
-        _md(_cited(row)),
-        " ".join([_md(place(row)), *(_md(note.mark) for note in caveats(row))]),
+        md(row.claim),
+        md(cited(row)),
+        " ".join([md(place(row)), *(md(note.mark) for note in caveats(row))]),
         _said(row),
         margin(row),
-        _md(measured(row)),
-        _md(required(row)),
-        _md(row.where),
+        md(measured(row)),
+        md(required(row)),
+        md(row.where),
     )
 
 
-def _cited(row: Row) -> str:
+def cited(row: Row) -> str:
+    """The citation with its page."""
     return ", ".join(filter(None, (row.cites, row.page)))
 
 
 def _name(row: Row) -> str:
-    return f"**{_md(row.claim)}** ({_md(row.study)}, {_md(row.cites)}; {_md(place(row))})"
+    return f"**{md(row.claim)}** ({md(row.study)}, {md(row.cites)}; {md(place(row))})"
 
 
 def _item(row: Row, why: str = "") -> str:
-    told = f" Why: {_md(why).rstrip('.')}." if why else ""
-    where = f", at {_md(row.where)}" if row.where else ""
+    told = f" Why: {md(why).rstrip('.')}." if why else ""
+    where = f", at {md(row.where)}" if row.where else ""
     return (
         f"- {_name(row)}: {_said(row)}."
-        f"{told} Measured: {_md(measured(row))}; required: {_md(required(row))}{where}."
+        f"{told} Measured: {md(measured(row))}; required: {md(required(row))}{where}."
     )
 
 
 def _regimes(group: tuple[Row, ...]) -> str:
-    words = "; ".join(f"{_md(place(row))}: {_said(row)}" for row in group)
-    return f"- **{_md(group[0].claim)}** ({_md(group[0].study)}, {_md(group[0].cites)}): {words}."
+    words = "; ".join(f"{md(place(row))}: {_said(row)}" for row in group)
+    return f"- **{md(group[0].claim)}** ({md(group[0].study)}, {md(group[0].cites)}): {words}."
 
 
 def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:

@@ -44,8 +44,8 @@ def write_report(
     full: bool = False,
     formats: Sequence[str] = ("png",),
 ) -> Report:
-    """Check the studies, draw their figures, and write `index.html`, `ledger.json`, `ledger.md` and
-    `figures/`.
+    """Check the studies, draw their figures, and write `index.html`, `ledger.json`, `ledger.md`,
+    `figures/`, and an errata sheet of every paper that has errata.
     """
     from ..ledger.ledger import Ledger
 
@@ -60,6 +60,8 @@ def write_report(
         "ledger.json": json.dumps(to_json(ledger.to_json()), indent=1, ensure_ascii=True) + "\n",
         "ledger.md": ledger_markdown(ledger),
     }
+    for section in sections:
+        files |= _errata(section)
     with os_errors_as_store_errors(out, "write the report into"):
         make_folders(out)
         for name, text in files.items():
@@ -77,6 +79,17 @@ def write_report(
             if drawing.problem
         ),
     )
+
+
+def _errata(section: Section) -> dict[str, str]:
+    """The errata sheet of a study in both forms, by file name."""
+    from ..verbs.errata import errata_sheet
+
+    sheet = errata_sheet(section.study, section.rows)
+    if not len(sheet):
+        return {}
+    name = safe_name("errata", section.study.name)
+    return {f"{name}.md": sheet.to_markdown(), f"{name}.tex": sheet.to_latex()}
 
 
 def _section(

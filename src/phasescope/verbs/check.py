@@ -252,6 +252,8 @@ def _row(
         reach=verdict.reach,
         tex=typed.tex if typed else "",
         page=typed.page if typed else "",
+        erratum=typed.erratum if typed else "",
+        answer=study.answers.get(claim.id),
         verdict=verdict,
     )
 
