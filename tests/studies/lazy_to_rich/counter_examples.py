@@ -162,6 +162,7 @@ COUNTER_EXAMPLES: dict[str, list[Change]] = {
     "ours-blurred-floor": [scaled("loss_g4", 0.9), scaled("loss_g4", 1.05), lost("loss_g4")],
     "ours-printed-range": [scaled("loss_g4", 0.9), scaled("loss_ih", 0.5), shifted("g", 0.5), lost("loss_ih")],
     "fig4-gd": [scaled("score_error", 0.5), heads, lost("loss_ih")],
+    "fig4-adam-escapes": [powered("loss_ih", 0.01), backwards("loss_ih", "time"), lost("loss_ih")],
     "fig4-adam-order": [powered("loss_g4", 0.1), lost("loss_g4"), backwards("loss_ih", "time")],
     "fig4-adam-plateaus": [powered("loss_ih", 0.0), backwards("loss_ih", "time"), lost("loss_ih")],
     "ours-fig4-gd": [scaled("score_error", 0.5), heads, backwards("loss_ih", "time"), lost("loss_ih")],
@@ -194,8 +195,6 @@ def _lazy_first(ds: xr.Dataset) -> xr.Dataset:
     return ds.assign(loss_g4=ds.loss_ih, loss_ih=ds.loss_g4**3)
 
 
-as_stated = told(dim=100, batch=1000, steps=100_000, sampled=True)
-
 REPAIRED: dict[str, Change] = {
     "fig1-stage1": every(lambda ds: ds.assign(first_slope=4 * ds.first_slope), "a sharper layer"),
     "eq8-half": _clock(1e-7),
@@ -210,7 +209,6 @@ REPAIRED: dict[str, Change] = {
     ),
     "lem8": every(lambda ds: ds.assign(norm=ds.printed), "both sides the same"),
     "lem10": every(lambda ds: ds.assign(above=ds.above + 2), "larger right side"),
-    "fig4-gd": as_stated,
-    "fig4-adam-order": both(every(_lazy_first, "4-gram first"), as_stated),
-    "fig4-adam-plateaus": both(stairs, as_stated),
+    "fig4-adam-order": every(_lazy_first, "4-gram first"),
+    "fig4-adam-plateaus": stairs,
 }
