@@ -14,18 +14,16 @@ from phasescope.analysis.checks import (
     at_most,
     constant,
     decreasing,
-    eventually,
     increasing,
     negative,
     ordered,
     positive,
-    reached,
-    scales_like,
-    throughout,
     within,
 )
 from phasescope.analysis.fits import exponent, slope
+from phasescope.analysis.over_time import eventually, reached, throughout
 from phasescope.analysis.phases import crossing
+from phasescope.analysis.scaling import scales_like
 from phasescope.analysis.verdict import Outcome, Verdict
 
 HOLDS, FAILS, UNDECIDED = Outcome.HOLDS, Outcome.FAILS, Outcome.UNDECIDED

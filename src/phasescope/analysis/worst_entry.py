@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from . import fits
 from .align import Misaligned, aligned, axis, coordinates_of, in_order, in_words, numbers_in
-from .lanes import FAILS, HOLDS, UNDECIDED, judge_lanes, swept_axes
+from .lanes import judge_lanes, swept_axes
 from .sources import Source, SourceKind, sources_of
 from .types import ArrayLike, Axis, Condition, Index
 from .verdict import Outcome, Verdict, undecided
@@ -325,82 +324,6 @@ def _range(x: xr.DataArray, dim: str) -> np.ndarray:
         width = high - low
     width = np.where(width > 0, width, 1.0)
     return np.broadcast_to(width, (x.sizes[dim] - 1, *x.shape[1:]))
-
-
-def power_laws(
-    y: xr.DataArray, x: xr.DataArray, along: str | None, law: tuple[float, float, float]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Outcome (1, 0, -1), margin and distance of every fit, all fits at once.
-
-    The axes are those of y but `along`; without it all points are one fit.
-    """
-    exponent, tol, span = law
-    last = [along] if along is not None else list(y.dims)
-    kept = [d for d in y.dims if d not in last]
-    shape = tuple(y.sizes[d] for d in kept)
-    v = y.transpose(*kept, *last).values.reshape(*shape, -1)
-    u = x.transpose(*kept, *last).values.reshape(*shape, -1)
-    lost = np.asarray(((v <= 0) | np.isinf(v)).any(-1))
-    usable = ~lost & ~(np.isnan(v) | ~(np.isfinite(u) & (u > 0))).any(-1)
-    ordered = np.sort(u, -1)
-    with np.errstate(invalid="ignore"):
-        different = 1 + (np.diff(ordered, axis=-1) > 0).sum(-1)
-        usable &= (different >= 4) & (ordered[..., -1] >= span * ordered[..., 0])
-    value, low, high = fits.exponents(u, v)
-    with np.errstate(invalid="ignore"):
-        inside = (exponent - tol <= low) & (high <= exponent + tol)
-        outside = (high < exponent - tol) | (low > exponent + tol)
-        worst_end = np.maximum(np.abs(low - exponent), np.abs(high - exponent))
-        nearest_end = np.minimum(np.abs(low - exponent), np.abs(high - exponent))
-    outcome = np.where(usable & inside, HOLDS, np.where(usable & outside | lost, FAILS, UNDECIDED))
-    reaching = np.where(inside, worst_end, nearest_end)
-    with np.errstate(invalid="ignore"):
-        margin = 1 - reaching / tol if tol > 0 else np.where(inside, 1.0, -1.0)
-    margin = np.where(lost, -1.0, np.where(outcome == UNDECIDED, np.nan, margin))
-    first_bad = np.take_along_axis(v, np.argmax((v <= 0) | np.isinf(v), -1)[..., None], -1)[..., 0]
-    distance = np.where(usable, np.abs(value - exponent), 0.0)
-    distance = np.where(lost, np.abs(first_bad - exponent), distance)
-    return outcome, np.asarray(np.clip(margin, *MARGINS)), distance
-
-
-def power_law(
-    y: xr.DataArray, x: xr.DataArray, law: tuple[float, float, float], what: str, required: str
-) -> Verdict:
-    """One fit of ln y on ln x against exponent ± tol, if the points allow one."""
-    exponent, tol, span = law
-    u = x.values
-    v = y.values
-    lost = ~(v > 0) & ~np.isnan(v) | np.isinf(v)
-    if lost.any():
-        index = first(y.copy(data=lost))
-        bad = float(y.isel(index))
-        return verdict_at(
-            Outcome.FAILS, f"{what} = {bad:.4g}, which no power law takes", required, y, index, bad
-        )
-    missing = int((np.isnan(v) | ~(np.isfinite(u) & (u > 0))).sum())
-    if missing:
-        return undecided(
-            f"{missing} of {v.size} points have no place on logarithmic axes", required
-        )
-    if np.unique(u).size < 4:
-        return undecided(f"{np.unique(u).size} different points, a fit needs 4", required)
-    if u.max() < span * u.min():
-        return undecided(
-            f"the points span a factor {u.max() / u.min():.4g} only, asked for {span:.4g}", required
-        )
-    fit = fits.exponent(x, y)
-    return Verdict(
-        _interval_outcome(fit, exponent, tol), f"{what}: exponent {fit}", required, "", fit.value
-    )
-
-
-def _interval_outcome(fit: fits.Exponent, exponent: float, tol: float) -> Outcome:
-    """Holds if the whole interval lies within exponent ± tol, fails if all of it lies outside."""
-    if exponent - tol <= fit.low and fit.high <= exponent + tol:
-        return Outcome.HOLDS
-    if fit.high < exponent - tol or fit.low > exponent + tol:
-        return Outcome.FAILS
-    return Outcome.UNDECIDED
 
 
 def _limits(lo: ArrayLike, hi: ArrayLike) -> str:

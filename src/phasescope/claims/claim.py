@@ -15,7 +15,7 @@ from typing import Any
 
 import xarray as xr
 
-from ..analysis.checks import complete
+from ..analysis.over_time import complete
 from ..analysis.verdict import Outcome, Verdict, all_of
 from ..errors import PlanError, nearest
 from .assumptions import Assumptions

@@ -1,0 +1,174 @@
+"""The word for power laws: a fitted exponent with its interval, against what is asked of it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import xarray as xr
+
+from . import fits
+from .align import Misaligned, aligned, axis, coordinates_of, in_words, numbers_in
+from .lanes import FAILS, HOLDS, UNDECIDED, lane_table, swept_axes
+from .sources import sources_of
+from .types import ArrayLike, Index
+from .verdict import Outcome, Verdict, undecided
+from .worst_entry import MARGINS, first, is_tolerance, name_of, verdict_at
+
+
+def scales_like(
+    y: ArrayLike,
+    x: ArrayLike,
+    exponent: float,
+    tol: float,
+    what: str = "",
+    *,
+    along: str | None = None,
+    span: float = 4.0,
+    logs: float = 0.0,
+) -> Verdict:
+    """y ~ x ** exponent with a positive factor: the 95% interval of the fitted exponent decides,
+    not its middle.
+
+        >>> x = np.geomspace(1.0, 100.0, 20)
+        >>> ps.scales_like(3 * x**2, x, exponent=2.0, tol=0.05).outcome.value
+        'holds'
+
+    **Arguments:**
+
+    - `y`, `x`: arrays with the same points. An entry y <= 0 breaks the law.
+    - `exponent`, `tol`: what is asked of the exponent.
+    - `what`: what the verdict calls y.
+    - `along`: the axis of the points, every other one then being lanes with fits of their own;
+      without it all points are one fit.
+    - `span`: the factor that x must span at least.
+    - `logs`: the law holds up to this power of ln x, which is divided out.
+
+    **Returns:** a `Verdict`. It holds if the whole interval lies within exponent ± tol, fails if
+    all of it lies outside, and is undecided when the interval straddles a limit, with fewer than
+    four different x, or if x spans less than a factor `span`. Of several lanes the worst decides.
+    """
+    required = f"exponent {exponent:.4g} ± {tol:.4g}"
+    if logs:
+        required += f", up to (ln x)^{logs:g}"
+    try:
+        y, x = aligned(y, x)
+    except Misaligned as mismatch:
+        return undecided(str(mismatch), required)
+    name = name_of(what, y)
+    if logs:
+        y = y / np.log(x) ** logs
+    if y.size == 0:
+        return undecided("there are no entries", required)
+    dim = None if along is None else axis(y, along)
+    law = (float(exponent), float(tol), span)
+    outcomes, margins, distances = power_laws(y, x, dim, law)
+    lanes = [d for d in y.dims if dim is not None and d != dim]
+    worst = _worst_fit(outcomes, distances)
+    lane = dict(zip(lanes, worst, strict=True))
+    found = _in_lane(power_law(y.isel(lane), x.isel(lane), law, name, required), y, lane)
+    over = tuple(d for d in lanes if d in swept_axes(y))
+    rest = tuple(i for i, d in enumerate(lanes) if d not in over)
+    decided = found.outcome != Outcome.UNDECIDED
+    sources = sources_of((exponent, tol))
+    flips = decided and tol > 0 and is_tolerance(sources)
+    margin = float(margins.min()) if decided and not np.isnan(margins).all() else None
+    return dataclasses.replace(
+        found,
+        margin=margin,
+        flips_at=1 - margin if flips and margin is not None else None,
+        check="scales_like",
+        sources=sources,
+        lanes=lane_table(y, over, outcomes.min(rest), margins.min(rest)) if over else None,
+    )
+
+
+def _worst_fit(outcomes: np.ndarray, distances: np.ndarray) -> tuple[int, ...]:
+    """The fit that decides: of the worst outcome, the one farthest from what was asked for."""
+    worst = outcomes == outcomes.min()
+    candidates = np.flatnonzero(worst)
+    best = candidates[np.argmax(distances.ravel()[candidates])]
+    return tuple(int(i) for i in np.unravel_index(best, outcomes.shape))
+
+
+def _in_lane(verdict: Verdict, x: xr.DataArray, lane: Index) -> Verdict:
+    """The verdict about one lane of x, with the coordinates of the lane added."""
+    coordinates = coordinates_of(x, lane)
+    where = ", ".join(filter(None, (in_words(coordinates), verdict.where)))
+    return dataclasses.replace(verdict, where=where, at=numbers_in(coordinates) | dict(verdict.at))
+
+
+def power_laws(
+    y: xr.DataArray, x: xr.DataArray, along: str | None, law: tuple[float, float, float]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Outcome (1, 0, -1), margin and distance of every fit, all fits at once.
+
+    The axes are those of y but `along`; without it all points are one fit.
+    """
+    exponent, tol, span = law
+    last = [along] if along is not None else list(y.dims)
+    kept = [d for d in y.dims if d not in last]
+    shape = tuple(y.sizes[d] for d in kept)
+    v = y.transpose(*kept, *last).values.reshape(*shape, -1)
+    u = x.transpose(*kept, *last).values.reshape(*shape, -1)
+    lost = np.asarray(((v <= 0) | np.isinf(v)).any(-1))
+    usable = ~lost & ~(np.isnan(v) | ~(np.isfinite(u) & (u > 0))).any(-1)
+    ordered = np.sort(u, -1)
+    with np.errstate(invalid="ignore"):
+        different = 1 + (np.diff(ordered, axis=-1) > 0).sum(-1)
+        usable &= (different >= 4) & (ordered[..., -1] >= span * ordered[..., 0])
+    value, low, high = fits.exponents(u, v)
+    with np.errstate(invalid="ignore"):
+        inside = (exponent - tol <= low) & (high <= exponent + tol)
+        outside = (high < exponent - tol) | (low > exponent + tol)
+        worst_end = np.maximum(np.abs(low - exponent), np.abs(high - exponent))
+        nearest_end = np.minimum(np.abs(low - exponent), np.abs(high - exponent))
+    outcome = np.where(usable & inside, HOLDS, np.where(usable & outside | lost, FAILS, UNDECIDED))
+    reaching = np.where(inside, worst_end, nearest_end)
+    with np.errstate(invalid="ignore"):
+        margin = 1 - reaching / tol if tol > 0 else np.where(inside, 1.0, -1.0)
+    margin = np.where(lost, -1.0, np.where(outcome == UNDECIDED, np.nan, margin))
+    first_bad = np.take_along_axis(v, np.argmax((v <= 0) | np.isinf(v), -1)[..., None], -1)[..., 0]
+    distance = np.where(usable, np.abs(value - exponent), 0.0)
+    distance = np.where(lost, np.abs(first_bad - exponent), distance)
+    return outcome, np.asarray(np.clip(margin, *MARGINS)), distance
+
+
+def power_law(
+    y: xr.DataArray, x: xr.DataArray, law: tuple[float, float, float], what: str, required: str
+) -> Verdict:
+    """One fit of ln y on ln x against exponent ± tol, if the points allow one."""
+    exponent, tol, span = law
+    u = x.values
+    v = y.values
+    lost = ~(v > 0) & ~np.isnan(v) | np.isinf(v)
+    if lost.any():
+        index = first(y.copy(data=lost))
+        bad = float(y.isel(index))
+        return verdict_at(
+            Outcome.FAILS, f"{what} = {bad:.4g}, which no power law takes", required, y, index, bad
+        )
+    missing = int((np.isnan(v) | ~(np.isfinite(u) & (u > 0))).sum())
+    if missing:
+        return undecided(
+            f"{missing} of {v.size} points have no place on logarithmic axes", required
+        )
+    if np.unique(u).size < 4:
+        return undecided(f"{np.unique(u).size} different points, a fit needs 4", required)
+    if u.max() < span * u.min():
+        return undecided(
+            f"the points span a factor {u.max() / u.min():.4g} only, asked for {span:.4g}", required
+        )
+    fit = fits.exponent(x, y)
+    return Verdict(
+        _interval_outcome(fit, exponent, tol), f"{what}: exponent {fit}", required, "", fit.value
+    )
+
+
+def _interval_outcome(fit: fits.Exponent, exponent: float, tol: float) -> Outcome:
+    """Holds if the whole interval lies within exponent ± tol, fails if all of it lies outside."""
+    if exponent - tol <= fit.low and fit.high <= exponent + tol:
+        return Outcome.HOLDS
+    if fit.high < exponent - tol or fit.low > exponent + tol:
+        return Outcome.FAILS
+    return Outcome.UNDECIDED
