@@ -8,6 +8,7 @@ from toys import Spec, any_size, quadratic
 
 import phasescope as ps
 from phasescope.claims.assumptions import lane_met, numbers_of, records_met
+from phasescope.identity import fingerprint
 from phasescope.testing import check_study
 from phasescope.testing.study_contract import numbers_typed_in
 from phasescope.verbs.regimes import standing
@@ -432,3 +433,9 @@ def test_code_outside_git_has_no_commit():
 
 def test_the_commit_is_that_of_the_code_of_the_arm():
     assert commit_of(ps.find("lazy_to_rich").arm("exact_flow")) == commit_of(ps.run)
+
+
+def test_where_recorded_evidence_lies_is_no_part_of_the_check_that_asks_for_it(tmp_path):
+    here, there = (ps.recorded(ps.runs(quadratic), tmp_path / name) for name in ("a", "b"))
+    assert here != there
+    assert fingerprint(here).model == fingerprint(there).model

@@ -57,7 +57,8 @@ class Recorded:
     """Evidence that was computed once, on a machine that few have, and is kept in a file beside the study."""
 
     request: Runs | Sweeps
-    file: Path
+    # Where it lies on this machine is no part of the check that asks for it.
+    file: Path = dataclasses.field(metadata={"identity": False})
 
 
 Request = Runs | Sweeps | Tables | Sized | Recorded
