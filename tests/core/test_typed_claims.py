@@ -1,6 +1,7 @@
 """Typed claims: regimes and words are derived, assumptions are data, one's own runs are judged too."""
 
 import json
+from pathlib import Path
 
 import pytest
 import xarray as xr
@@ -408,6 +409,37 @@ def test_a_check_that_was_there_before_its_evidence_is_registered(tmp_path, monk
     later = claim(ps.on("training", evidence), check=changed)
     assert check_digest(later) != check_digest(made)
     assert not is_registered(later, later.regimes[0].evidence)
+
+
+EVIDENCE = ps.recorded(ps.runs(quadratic, steps=5), Path("short.zip"))
+
+
+def declared(**more):
+    """One function, claimed in several ways."""
+
+    @ps.claim(
+        "Lemma 1",
+        ps.on("training", EVIDENCE, expect=more.get("expect"), because=more.get("because", "")),
+        id="lem1",
+        kind=more.get("kind", "monotone"),
+        tex=more.get("tex", ""),
+        assumes=more.get("assumes"),
+    )
+    def falling(run):
+        """The loss falls."""
+        return ps.decreasing(run.loss, "loss")
+
+    return check_digest(falling)
+
+
+def test_what_is_established_once_the_evidence_is_there_is_no_part_of_the_check():
+    before = declared(expect="error", because="not recorded yet")
+    assert declared(expect="false", because="it grows: {value:.3g}", tex="L' < 0") == before
+
+
+@pytest.mark.parametrize("changed", [{"kind": "sign"}, {"assumes": SMALL_STEP}])
+def test_what_decides_the_word_is_part_of_the_check(changed):
+    assert declared(**changed) != declared()
 
 
 def test_evidence_of_changed_files_registers_nothing(tmp_path, monkeypatch):

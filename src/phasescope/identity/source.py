@@ -8,6 +8,7 @@ later edit of the file changes nothing here (and can be told).
 from __future__ import annotations
 
 import ast
+import copy
 import dataclasses
 import functools
 import importlib.util
@@ -129,6 +130,14 @@ def same_code(a: types.CodeType, b: types.CodeType) -> bool:
 def text_of(definition: Definition) -> str:
     """`normalised`, remembered for each definition."""
     return normalised(definition)
+
+
+def without_decorators(definition: Definition) -> Definition:
+    """The same definition, undecorated; a lambda has no decorators."""
+    bare = copy.copy(definition)
+    if isinstance(bare, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        bare.decorator_list = []
+    return bare
 
 
 def normalised(node: object) -> str:

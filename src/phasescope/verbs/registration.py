@@ -16,11 +16,25 @@ from ..study import Study
 
 
 def check_digest(claim: Claim) -> str | None:
-    """The digest of a check as it was loaded; None if it has none."""
+    """The digest of a check as it was loaded; None if it has none.
+
+    The function counts, and what decides the word: the kind of the statement, its assumptions, the
+    evidence. What is written down once the evidence is there (the established word, its reason, the
+    page) does not.
+    """
     try:
-        return fingerprint(claim.check).model
+        return fingerprint(claim.check, instead=_decides(claim)).model
     except Unidentified:
         return None
+
+
+def _decides(claim: Claim) -> tuple[Any, ...]:
+    """What decides the word, beside the function."""
+    typed = claim.typed
+    kind = None if typed is None else (str(typed.kind), str(typed.whose), typed.as_)
+    reads = None if typed is None else (typed.hides, typed.up_to_logs, typed.whp)
+    rows = [(str(row.name), str(row.on), row.breaks, row.evidence) for row in claim.regimes]
+    return kind, reads, claim.assumes, rows
 
 
 def digests_of_checks(study: Study, request: Runs | Sweeps) -> dict[str, str]:
