@@ -442,6 +442,37 @@ def test_what_decides_the_word_is_part_of_the_check(changed):
     assert declared(**changed) != declared()
 
 
+BOUND = 0.5
+
+
+def _falls(run):
+    return ps.decreasing(run.loss, "loss") & ps.at_most(run.loss, BOUND)
+
+
+def test_the_digest_of_a_check_sees_what_it_calls_and_the_constants_there(monkeypatch):
+    def check(run):
+        """The loss falls."""
+        return _falls(run)
+
+    made = claim(ps.on("training", ps.runs(quadratic)), check=check)
+    before = check_digest(made)
+    assert before is not None
+    monkeypatch.setitem(globals(), "BOUND", 0.6)
+    assert check_digest(made) != before
+    monkeypatch.setitem(globals(), "BOUND", ps.chosen(0.5, "a reason changes no number"))
+    assert check_digest(made) == before
+    monkeypatch.setitem(globals(), "_falls", lambda run: ps.decreasing(run.loss, "loss"))
+    assert check_digest(made) != before
+
+
+def test_the_digest_of_a_check_does_not_see_where_its_evidence_is_kept(tmp_path):
+    here, there = (
+        claim(ps.on("training", ps.recorded(ps.runs(quadratic), tmp_path / name)))
+        for name in ("a.zip", "b.zip")
+    )
+    assert check_digest(here) == check_digest(there) is not None
+
+
 def test_evidence_of_changed_files_registers_nothing(tmp_path, monkeypatch):
     evidence = ps.recorded(ps.runs(quadratic, steps=5), tmp_path / "short.zip")
     made = claim(ps.on("training", evidence))

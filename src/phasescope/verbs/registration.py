@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import subprocess
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..claims.assumptions import Assumptions
 from ..claims.claim import Claim
 from ..claims.requests import Recorded, Request, Runs, Sweeps
-from ..identity import Unidentified, fingerprint
+from ..identity import Unidentified
+from ..identity.digest import sha256
+from ..identity.objects import plain_function
+from ..identity.texts import text_digest
 from ..records.evidence_file import manifest_of, read
 from ..study import Study
 
@@ -18,12 +23,16 @@ from ..study import Study
 def check_digest(claim: Claim) -> str | None:
     """The digest of a check as it was loaded; None if it has none.
 
-    The function counts, and what decides the word: the kind of the statement, its assumptions, the
-    evidence. What is written down once the evidence is there (the established word, its reason, the
-    page) does not.
+    The texts of the function and of what it calls count, and what decides the word: the kind of the
+    statement, its assumptions, the evidence. What is written down once the evidence is there (the
+    established word, its reason, the page) does not. Texts are the same on every machine and in
+    every version of Python.
     """
+    function = plain_function(claim.check)
+    if function is None:
+        return None
     try:
-        return fingerprint(claim.check, instead=_decides(claim)).model
+        return sha256([text_digest(function), _text(_decides(claim))])
     except Unidentified:
         return None
 
@@ -35,6 +44,26 @@ def _decides(claim: Claim) -> tuple[Any, ...]:
     reads = None if typed is None else (typed.hides, typed.up_to_logs, typed.whp)
     rows = [(str(row.name), str(row.on), row.breaks, row.evidence) for row in claim.regimes]
     return kind, reads, claim.assumes, rows
+
+
+def _text(x: Any) -> str:
+    """What decides a word as text: arms and tables by their names, rules of assumptions by their texts."""
+    if isinstance(x, Recorded):
+        return _text(x.request)
+    if isinstance(x, Assumptions):
+        rules = {**x.lane, **x.record}
+        texts = {name: text_digest(rule) for name, rule in rules.items()}
+        return _text((dict(x.model), texts, tuple(x.record), x.free))
+    if dataclasses.is_dataclass(x) and not isinstance(x, type):
+        parts = [_text(getattr(x, field.name)) for field in dataclasses.fields(x)]
+        return f"{type(x).__name__}({','.join(parts)})"
+    if isinstance(x, Mapping):
+        return f"{{{','.join(f'{_text(k)}:{_text(v)}' for k, v in x.items())}}}"
+    if isinstance(x, tuple | list):
+        return f"[{','.join(map(_text, x))}]"
+    if isinstance(x, float):
+        return repr(float(x))
+    return getattr(x, "__name__", None) or repr(x)
 
 
 def digests_of_checks(study: Study, request: Runs | Sweeps) -> dict[str, str]:
