@@ -44,6 +44,9 @@ class RoutingObserved(ps.Observables):
     stage_loss: Float[Array, ""] = field(
         doc="loss that the stage trains on; 0 before the attention is trained"
     )
+    stage_exponent: Float[Array, ""] = field(
+        doc="E of the same loss d^-E, also where it is too small for a number"
+    )
     q43: Float[Array, ""] = field(symbol="q_{43}", doc="score of the right predicate")
     o43: Float[Array, ""] = field(symbol="o_{43}", doc="score of a wrong predicate")
     q44: Float[Array, ""] = field(symbol="q_{44}", doc="score of the last answer")

@@ -27,10 +27,8 @@ def _ended(run: xr.Dataset) -> ps.Verdict:
     if spec.algorithm == 1 or spec.features == "trained":
         return ps.reached(run)
     last = run.isel(time=-1)
-    level = -end_of_stage(spec) * np.log(spec.vocabulary)
     stages = int(last.stage) + 1
-    loss = float(last.stage_loss)
-    is_low = loss > 0 and np.log(loss) <= level  # it is 0 only before a stage begins
+    is_low = float(last.stage_exponent) >= end_of_stage(spec)
     if stages < spec.stages or not is_low:
         return ps.undecided(
             f"stage {stages} of {spec.stages} is not at its loss", "a run to the end"

@@ -6,7 +6,6 @@ import dataclasses
 from typing import Any
 
 import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 from jaxtyping import Array
@@ -121,18 +120,18 @@ def _learn(x: Model, t: Array, spec: TheorySpec) -> Model:
 
 
 def _routing_stage(spec: TheorySpec, number: int) -> ps.Stage:
-    loss = routing_stage.stage_loss(spec, number)
+    log_loss = routing_stage.stage_log_loss(spec, number)
     length = 2**number
 
     def step(x: Model, t: Array, key: Array) -> Model:
         if spec.pace == "path":
-            return Model(x.features, routing_stage.flow_step(x.routing, spec, loss))
-        return Model(x.features, routing_stage.descend(x.routing, spec, loss))
+            return Model(x.features, routing_stage.flow_step(x.routing, spec, log_loss))
+        return Model(x.features, routing_stage.descend(x.routing, spec, log_loss))
 
     def enter(key: Array, state: ps.State) -> ps.State:
         x = state.params
         return dataclasses.replace(
-            state, params=Model(x.features, routing_stage.enter(x.routing, spec, loss, length))
+            state, params=Model(x.features, routing_stage.enter(x.routing, spec, log_loss, length))
         )
 
     if spec.pace == "path":
@@ -148,6 +147,6 @@ def _ending(spec: TheorySpec) -> dict[str, Any]:
         return {}
 
     def is_low_enough(seen: RoutingObserved) -> Array:
-        return jnp.log(seen.stage_loss) < -end_of_stage(spec) * jnp.log(spec.vocabulary)
+        return seen.stage_exponent > end_of_stage(spec)
 
     return {"until": is_low_enough}

@@ -15,7 +15,6 @@ from __future__ import annotations
 import itertools
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import logsumexp
@@ -25,7 +24,7 @@ from scipy.special import comb, gammaln
 from ..actions import Action
 from . import limits
 from .feature_model import Constants
-from .routing_model import Routing, identity
+from .routing_model import Routing, identity, log_softplus
 
 LISTED = 60_000  # histograms times values up to which all are listed
 NEGLIGIBLE = 1e-75  # probability below which a triple of counts is left out
@@ -105,12 +104,19 @@ def loss(
     routing: Routing, action: Action, numbers: Constants, cases: Exact | Paired
 ) -> Float[Array, ""]:
     r"""$\mathrm{Loss}_5^{L,2}$ with the limit features."""
+    return jnp.exp(log_loss(routing, action, numbers, cases))
+
+
+def log_loss(
+    routing: Routing, action: Action, numbers: Constants, cases: Exact | Paired
+) -> Float[Array, ""]:
+    """The logarithm of the same: with a large clip the loss is no number any more."""
     if isinstance(cases, Exact):
-        return _exact_loss(routing, action, numbers, cases)
-    return _paired_loss(routing, action, numbers, cases)
+        return _exact_log_loss(routing, action, numbers, cases)
+    return _paired_log_loss(routing, action, numbers, cases)
 
 
-def _exact_loss(
+def _exact_log_loss(
     routing: Routing, action: Action, numbers: Constants, cases: Exact
 ) -> Float[Array, ""]:
     V = limits.ideal_features(action, numbers.clip)
@@ -121,11 +127,12 @@ def _exact_loss(
     pre = seen / limits.partition(*routing.scalars(), cases.length, 2) + numbers.bias
     F = numbers.logits(numbers.activation(pre).sum(axis=1))
     rest = jnp.broadcast_to(numbers.rest(action.values, V.g.shape[1]), (1, *F.shape[1:]))
-    odds = jax.nn.softplus(logsumexp(jnp.concatenate([F[1:], rest]), axis=0) - F[0])
-    return jnp.asarray(cases.probability) @ odds.mean(axis=1)
+    odds = logsumexp(jnp.concatenate([F[1:], rest]), axis=0) - F[0]
+    weight = np.log(cases.probability)[:, None] - np.log(action.values)
+    return logsumexp(weight + log_softplus(odds))
 
 
-def _paired_loss(
+def _paired_log_loss(
     routing: Routing, action: Action, numbers: Constants, cases: Paired
 ) -> Float[Array, ""]:
     v_g, v_y = limits.limit_sizes(action, numbers.clip)
@@ -137,14 +144,15 @@ def _paired_loss(
         n - 1
     )  # every wrong class answers for its share of those that are no value
     # y_0 is 0, j, or one of the others: how often, and what neurons 0 and j see of it.
-    chance = np.array([1, 1, n - 2]) / n
+    with np.errstate(divide="ignore"):
+        log_chance = np.log(np.array([1, 1, n - 2]) / n)
     neuron_0 = jnp.stack([v_y, -v_g, -v_g])
     neuron_j = jnp.stack([-v_g, v_y, -v_g])
 
     def value(base, hit, y):
         return numbers.activation((base + o43 * hit + o44 * y) / Z + numbers.bias)
 
-    total = jnp.zeros(())
+    parts = []
     for copies, counts, probability in zip(
         cases.copies, cases.counts, cases.probability, strict=True
     ):
@@ -156,5 +164,6 @@ def _paired_loss(
             + (n - 2) * off
         )
         odds = jnp.logaddexp(numbers.logits(wrong), rest) - numbers.logits(right)
-        total = total + copies * (probability @ (jax.nn.softplus(odds) @ chance))
-    return total
+        weight = np.log(copies) + np.log(probability)[:, None] + log_chance
+        parts.append(logsumexp(weight + log_softplus(odds)))
+    return logsumexp(jnp.stack(parts))

@@ -41,11 +41,13 @@ def heun(
     downhill: Callable[[Point], tuple[Extra, Point]],
     stride: Float[Array, ""] | float,
     log_time: Float[Array, ""],
+    log_scale: Float[Array, ""] | float = 0.0,
 ) -> tuple[Point, Extra, Point, Float[Array, ""]]:
     """One stride from a point whose direction is known: the new point, what `downhill` gives there, and the log of the time.
 
-    `downhill` gives something of interest (a loss) and the direction. Where nothing pulls, the point stays and time does
-    not pass. Both evaluations of the rule are one loop, so that the loss is compiled once.
+    `downhill` gives something of interest (a loss) and the direction. The one at the point is known up to a factor whose
+    logarithm is `log_scale`. Where nothing pulls, the point stays and time does not pass. Both evaluations of the rule are
+    one loop, so that the loss is compiled once.
     """
     here = unit(direction)
 
@@ -57,6 +59,7 @@ def heun(
     _, evaluations = jax.lax.scan(evaluate, move(point, here, stride), length=2)
     new, extra, ahead = jax.tree.map(lambda x: x[-1], evaluations)
     s = speed(direction)
-    passed = jnp.where(s > 0, jnp.log(stride) - jnp.log(jnp.where(s > 0, s, 1.0)), -jnp.inf)
+    log_speed = jnp.log(jnp.where(s > 0, s, 1.0)) + log_scale
+    passed = jnp.where(s > 0, jnp.log(stride) - log_speed, -jnp.inf)
     reached = jax.tree.map(lambda a, b: jnp.where(s > 0, a, b), new, point)
     return reached, extra, ahead, jnp.logaddexp(log_time, passed)

@@ -3,7 +3,8 @@ r"""Stage 2 reduced: the attention as four scalars, and its loss on chains of le
 If $W_5$ ignores variables, permuting them changes nothing, so that $Q_{43} = (q_{43} - o_{43}) I + o_{43} 11^\top$ for
 ever, and $Q_{44}$ likewise. Gradient descent on the N x N blocks is
 $q \leftarrow q - \frac{\eta}{N} \partial_q L$, $o \leftarrow o - \frac{\eta}{N (N-1)} \partial_o L$.
-Losses are softplus(log-sum of the wrong classes - right logit): exact to the last digit at 1e-50, and so is their slope.
+Losses are softplus(log-sum of the wrong classes - right logit), kept as logarithms: exact to the last digit at 1e-50 and
+at 1e-5000, and so is their slope.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from jaxtyping import Array, Float, Int
 
 from ..actions import Action
 from .feature_model import Constants, Features
+
+TINY = -36.0  # e^x is half of a last digit of 1
 
 
 class Routing(eqx.Module):
@@ -117,8 +120,21 @@ def step_loss(
     routing: Routing, V: Features, numbers: Constants, step: int, cases: Cases
 ) -> Float[Array, ""]:
     r"""$\mathrm{Loss}_5^{2,\ell}$, $\ell$ = `step`, over equally likely cases."""
+    return jnp.exp(log_step_loss(routing, V, numbers, step, cases))
+
+
+def log_step_loss(
+    routing: Routing, V: Features, numbers: Constants, step: int, cases: Cases
+) -> Float[Array, ""]:
+    """The logarithm of the same: with a large clip the loss is no number any more."""
     raw = raw_logits(V, cases, weights(routing, step), numbers)
-    return jax.nn.softplus(excess(raw, cases.right, numbers, V.g.shape[1])).mean()
+    against = excess(raw, cases.right, numbers, V.g.shape[1])
+    return logsumexp(log_softplus(against)) - np.log(against.size)
+
+
+def log_softplus(x: Float[Array, "*any"]) -> Float[Array, "*any"]:
+    """log log(1 + e^x), which is x itself where e^x is nothing beside 1."""
+    return jnp.where(x > TINY, jnp.log(jax.nn.softplus(jnp.maximum(x, TINY))), x)
 
 
 def downhill(gradient: Routing, population: Float[Array, ""] | float) -> Routing:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import jax
 import jax.numpy as jnp
 import jax.random as jr
@@ -30,13 +32,20 @@ def gradient_identity(
             for group, N in zip(tasks, variables, strict=True)
             for step in (1, 2)
         ]
-    names = ("diagonal", "off_diagonal", "size_diagonal", "size_off_diagonal", "loss")
+    names = (
+        "diagonal",
+        "off_diagonal",
+        "size_diagonal",
+        "size_off_diagonal",
+        "full_loss",
+        "loss",
+    )
     return xr.Dataset({n: ("case", np.array([r[i] for r in rows])) for i, n in enumerate(names)})
 
 
 def _identity(group: str, N: int, step: int) -> tuple[float, ...]:
     """One row: departures of the scaled full gradient from the scalars', sizes of the latter, and
-    the difference of the losses."""
+    both losses."""
     spec = TheorySpec(group=group, variables=N, power=4)
     numbers = feature_model.constants(spec, float(spec.tokens.size))
     V = _perturbed(limits.ideal_features(spec.action, 0.4 * numbers.clip))
@@ -52,7 +61,7 @@ def _identity(group: str, N: int, step: int) -> tuple[float, ...]:
     diagonal = max(float(np.abs(N * np.asarray(b)[on] - q).max()) for b, q, _ in blocks)
     off = max(float(np.abs(N * (N - 1) * np.asarray(b)[~on] - o).max()) for b, _, o in blocks)
     sizes = [max(float(abs(f[i])) for f in blocks) for i in (1, 2)]
-    return diagonal, off, *sizes, float(abs(loss - reduced))
+    return diagonal, off, *sizes, float(loss), float(reduced)
 
 
 def _perturbed(V: Features) -> Features:
@@ -144,3 +153,12 @@ def accuracy_by_length(
     if spec.action.is_simply_transitive:
         ds = ds.assign(predicted=limits.critical_length(spec.action, spec.clip, q43, q44))
     return ds
+
+
+def imbalance_by_values(values: tuple[int, ...]) -> xr.Dataset:
+    """The limit V(g) of the symmetric group on n_y values as a part of 2B, and V(g) / V(y) as a part of n_y."""
+    n = np.array(values, float)
+    fibre = np.array([math.factorial(v - 1) for v in values], float)
+    ratio = (1 + fibre * (n - 1)) / (n - 1 + fibre)
+    columns = {"g": ratio / (1 + ratio), "ratio": ratio / n}
+    return xr.Dataset({name: ("values", x) for name, x in columns.items()}, {"values": n})
