@@ -63,14 +63,8 @@ few_solved = every(
     ),
     "2,000 chains suffice",
 )
-better = last(
+behind = last(
     lambda ds: ds.assign(accuracy=ds.accuracy.where(ds.test_length < 20, 0.0)), "S5 ends at 10"
-)
-sharper = last(
-    lambda ds: ds.assign(
-        attention_predicate=0.5 * ds.attention_predicate, attention_answer=0.5 * ds.attention_answer
-    ),
-    "S5 half as sharp",
 )
 
 one_blind = every(
@@ -139,66 +133,74 @@ def _nothing_learned(ds: xr.Dataset) -> xr.Dataset:
 
 
 def _control_short(ds: xr.Dataset) -> xr.Dataset:
-    return ds.assign(accuracy=ds.accuracy.where(ds.test_length <= 10, 0.3 * ds.accuracy))
+    return ds.assign(accuracy=ds.accuracy.where(ds.test_length <= 10, 0.0))
 
 
 predicate = "attention_predicate"
 answer = "attention_answer"
 
 DECODER_EXAMPLES: dict[str, list[Change]] = {
-    "F1a": [reordered, weak, spread(0.6), one_seed_lost("accuracy"), lost("accuracy")],
-    "F1a-updates": [backwards("accuracy", "time"), weak, spread(0.6), one_seed_lost("accuracy")],
-    "F1a-set-cyclic": [
-        scaled("accuracy", 0.5),
-        scaled("accuracy", 1.3),
-        lost("accuracy"),
-        few_solved,
+    "ours-fresh-contrast": [behind, weak, spread(0.6), one_seed_lost("accuracy"), lost("accuracy")],
+    "ours-fresh-updates": [
+        backwards("accuracy", "time"),
+        weak,
+        spread(0.6),
+        one_seed_lost("accuracy"),
     ],
-    "separation-decoder": [
+    "ours-fresh-attention": [
         reordered,
         one_seed_lost("attention_answer"),
         lost("attention_predicate"),
     ],
-    "F2": [last(_turned, "bands turned"), nobody, scaled("heat", 0.5), lost("heat")],
-    "F5": [
+    "ours-fresh-bands": [last(_turned, "bands turned"), nobody, scaled("heat", 0.5), lost("heat")],
+    "ours-fresh-order": [
         half_order,
         shifted("heat_permuted", 1e-5),
         backwards("heat_permuted", "clause"),
         lost("heat_permuted"),
     ],
-    "F6-cyclic": [_falling(predicate, 0.5), _falling(predicate, -0.5), scaled(predicate, 0.1)],
-    "F6-symmetric": [_falling(predicate, 0.0), flipped(predicate), lost(predicate)],
-    "F6-length": [
+    "ours-fresh-falls": [
+        _falling(predicate, 0.5),
+        _falling(answer, 0.0),
+        swapped(answer, predicate),
+        scaled(predicate, 0.1),
+        lost(answer),
+    ],
+    "ours-fresh-length": [
         backwards(predicate, "test_length"),
         one_seed_lost(predicate),
         flipped(predicate),
         equal,
     ],
-    "F7-cyclic": [_falling(answer, 0.0), swapped(answer, predicate), lost(answer)],
-    "F7-symmetric": [_falling(answer, 0.5), scaled(answer, 0.01), lost(answer)],
-    "F1a-sets-small": [
+    "ours-sets-cyclic": [
+        scaled("accuracy", 0.5),
+        scaled("accuracy", 1.3),
+        lost("accuracy"),
+        few_solved,
+    ],
+    "ours-sets-small": [
         reordered,
         spread(0.6),
         one_seed_lost("accuracy"),
         shifted("loss", 0.1),
         lost("loss"),
     ],
-    "F1a-sets-picture": [
+    "ours-sets-picture": [
         reordered,
         weak,
         spread(0.6),
         one_seed_lost("accuracy"),
         _at_size(50_000, "accuracy", 0.5),
     ],
-    "F1a-sets-half-octave": [reordered, spread(0.6), one_seed_lost("accuracy"), lost("accuracy")],
-    "F1a-sets-large": [
+    "ours-sets-half-octave": [reordered, spread(0.6), one_seed_lost("accuracy"), lost("accuracy")],
+    "ours-sets-large": [
         reordered,
         weak,
         spread(0.6),
         one_seed_lost("accuracy"),
         _at_size(500_000, "accuracy", 0.5),
     ],
-    "F1a-sets-overfits": [
+    "ours-sets-overfit": [
         last(_same_fit, "no gap"),
         backwards("test_loss", "dataset"),
         scaled("test_loss", 0.1),
@@ -206,19 +208,19 @@ DECODER_EXAMPLES: dict[str, list[Change]] = {
         shifted("loss", 0.1),
         lost("test_loss"),
     ],
-    "sets-attention-small": [
+    "ours-sets-attention-small": [
         reordered,
         one_seed_lost(answer),
         scaled(predicate, 3.0),
         lost(predicate),
     ],
-    "sets-attention-picture": [
+    "ours-sets-attention": [
         reordered,
         one_seed_lost(answer),
         scaled(predicate, 3.0),
         lost(predicate),
     ],
-    "F1b": [
+    "ours-stages-right": [
         backwards("accuracy", "time"),
         last(_stage_undone, "the last stage undone"),
         last(_nothing_learned, "nothing gained"),
@@ -227,15 +229,21 @@ DECODER_EXAMPLES: dict[str, list[Change]] = {
         one_seed_lost("accuracy"),
         lost("accuracy"),
     ],
-    "F1b-control": [reordered, weak, spread(0.6), one_seed_lost("accuracy"), lost("accuracy")],
-    "F1a-start": [
+    "ours-stages-control": [
+        last(_control_short, "the control ends at 10"),
+        weak,
+        spread(0.6),
+        one_seed_lost("accuracy"),
+        lost("accuracy"),
+    ],
+    "ours-start": [
         the_start_does_nothing,
         weak,
         spread(0.6),
         one_seed_lost("accuracy"),
         lost("accuracy"),
     ],
-    "F1a-start-contrast": [
+    "ours-start-contrast": [
         reordered,
         spread(0.6),
         one_seed_lost("accuracy"),
@@ -243,13 +251,7 @@ DECODER_EXAMPLES: dict[str, list[Change]] = {
         _nobody_from(0.5),
         lost("accuracy"),
     ],
-    "F2-residual": [
-        one_seed_lost(answer),
-        shifted(answer, 0.05),
-        scaled(predicate, 0.5),
-        lost(predicate),
-    ],
-    "F2-optional": [
+    "ours-residual-optional": [
         one_blind,
         no_band,
         reordered,
@@ -259,13 +261,7 @@ DECODER_EXAMPLES: dict[str, list[Change]] = {
     ],
 }
 DECODER_REPAIRED: dict[str, Change] = {
-    "F1a": better,
-    "separation-decoder": sharper,
-    "F6-symmetric": _falling(predicate, 0.4),
-    "F7-symmetric": _falling(answer, 0.0),
-    "F1a-sets-half-octave": _short_at(50_000),
-    "sets-attention-picture": _at_size(50_000, predicate, 0.5),
-    "F1a-start-contrast": last(_short_starts, "S5 ends at 10"),
-    "F1b-control": last(_control_short, "the control ends at 10"),
-    "F2-residual": no_band,
+    "ours-sets-half-octave": _short_at(50_000),
+    "ours-sets-attention": _at_size(50_000, predicate, 0.5),
+    "ours-start-contrast": last(_short_starts, "S5 ends at 10"),
 }

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from phasescope.claims.requests import Request, Runs
+from phasescope.claims.requests import Request, Runs, Sweeps
 from phasescope.studies.state_tracking import study
 from phasescope.studies.state_tracking.theory_model.limits import limit_sizes
 from phasescope.verbs.evidence import Evidence
@@ -25,7 +25,63 @@ def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
             return _copying(spec)
         if request.arm.__name__ == "features" and spec.pace == "path":
             return _limit(spec)
+    if isinstance(request, Sweeps) and request.preset == "theorem_5_1":
+        return _over_clips(request)
     return evidence.get(request)[0]
+
+
+def _over_clips(request: Sweeps) -> xr.Dataset:
+    """Stages that end at the loss of the proof with eps = 2.42 c_1 (and 2.3 c_1 later), over C_B and perhaps over d.
+
+    Scores follow from eps; the answer has a little more attention than the predicate.
+    """
+    spec = study.specify(request.preset, request.arm, **dict(request.changes))
+    axes = {name: np.array(values) for name, values in request.axes}
+    d = axes.get("vocabulary", np.array([spec.vocabulary]))[:, None, None]
+    clip = axes["clip"][None, :, None]
+    per_stage = 40
+    k = np.repeat(np.arange(spec.stages), per_stage)
+    within = np.tile(np.linspace(0, 1, per_stage), spec.stages)
+    final = np.array([2.42, 2.32, 2.44, 2.4, 2.4, 2.4])[k] * 1.005 / clip
+    length = 2.0 ** (k + 1)
+    start = np.where(k == 0, 0.5, 1.7 * final)
+    eps = np.exp((1 - within) * np.log(start) + within * np.log(final)) + 0 * d
+    weight = length * (1 - eps) / eps  # eps at length L is L / (L + weight)
+    short = 2 / (2 + weight)
+    gap = -(0.5 - 0.02 / np.log(d)) * short
+    total = weight + 2
+    exponent = within * (clip - 6.0) + 0 * d
+    columns = {
+        "q43": np.log((weight + gap * total) / 2),
+        "q44": np.log((weight - gap * total) / 2),
+        "o43": 0 * eps,
+        "o44": 0 * eps,
+        "stage_exponent": exponent,
+        "stage_loss": np.exp(-np.minimum(exponent * np.log(d), 700)),
+        "stage_length": length + 0 * eps,
+        "stage_epsilon": eps,
+        "log_time": exponent * np.log10(d),
+    }
+    dims = ("vocabulary", "clip", "time")
+    ds = xr.Dataset({name: (dims, x) for name, x in columns.items()})
+    for name, x in (("gap", gap), ("epsilon", short)):
+        ds = ds.assign({name: ((*dims, "step"), np.stack([x, x], axis=-1))})
+    lengths = 2 ** np.arange(1, spec.stages + 3)
+    reached = lengths <= 2.0 ** np.arange(2, spec.stages + 2)[:, None]
+    solved = reached * np.where(clip[0, :, :, None] >= 20, 1.0, 0.9)
+    solved = np.broadcast_to(solved, (d.size, clip.size, spec.stages, lengths.size))
+    ds = ds.assign(rollout_accuracy=((*dims[:2], "stage_end", "chain_length"), solved))
+    ds = ds.assign_coords(
+        vocabulary=d.ravel(),
+        clip=clip.ravel(),
+        time=np.arange(float(k.size)),
+        stage=("time", k),
+        step=[1, 2],
+        chain_length=lengths,
+    )
+    if "vocabulary" not in axes:
+        ds = ds.isel(vocabulary=0, drop=True)
+    return _described(ds, spec, "routing")
 
 
 def _described(ds: xr.Dataset, spec: Any, arm: str) -> xr.Dataset:
@@ -70,6 +126,7 @@ def _recursion(spec: Any) -> xr.Dataset:
         "o43": 0 * q43,
         "o44": 0 * q43,
         "stage_loss": loss,
+        "stage_exponent": -np.log(loss) / np.log(spec.vocabulary),
         "stage_length": length,
         "stage_epsilon": length / (length + weight),
     }
@@ -114,7 +171,7 @@ def _limit(spec: Any) -> xr.Dataset:
         "V_g": (("time", "image", "neuron", "action"), V_g),
         "V_y": (("time", "image", "neuron", "value"), V_y),
         "combined": (("time", "image", "neuron", "value"), grown * np.where(own, B, -B)),
-        "conserved": (("time", "image", "neuron"), np.full((3, n, n), 1e-3)),
+        "conserved": (("time", "image", "neuron"), V_g.sum(-1) - V_y.sum(-1)),
     }
     end = float(spec.steps + spec.distance)
     return _described(xr.Dataset(columns, {"time": [0.0, end / 2, end]}), spec, "features")

@@ -4,23 +4,30 @@ from phasescope.studies.state_tracking import study
 
 from ..contract import VerdictContract
 
+SIX_STAGES = "six stages of two groups, each compiled: 50 s; thm5.1-1 has three of one group"
+MANY_SIZES = "five sizes at two clips for two groups: 60 s; lemF.16-a has one size at three clips"
+
 
 class TestVerdicts(VerdictContract):
     study = study
     left_to_full = {
-        "5.1-1-theory": "six stages of two groups, each compiled: 50 s for six rows; 5.1-1-beyond stays",
-        "5.1-2-theory": "rests on the runs of 5.1-1-theory; 5.1-2-beyond stays",
-        "5.1-2-ratio-theory": "rests on the runs of 5.1-1-theory; 5.1-2-ratio-beyond stays",
-        "5.1-cor-theory": "rests on the runs of 5.1-1-theory; 5.1-cor-beyond stays",
-        "gap-feedback-theory": "rests on the runs of 5.1-1-theory; gap-feedback-beyond stays",
-        "recursion-theory": "rests on the runs of 5.1-1-theory; recursion-beyond stays",
-        "4.1-2-beyond": "rests on the runs of D.44-beyond; 4.1-2-theory stays",
-        "D.44-beyond": "6,000 updates of two groups: 15 s for two rows; D.44-theory stays",
-        "5.1-1-early-beyond": "six stages compiled for one row: 15 s",
-        "A-theory": "the whole model at 24 variables: 15 s for one row; test_numerics_theory_features holds its slope",
-        "B.1b-theory": "rests on the sweeps of B.3",
-        "B.3-theory": "four sweeps of 70,000 steps: 20 s",
-        "equal-attention-theory": "four tables of rollouts that no other row uses: 10 s",
-        "separation-theory": "three paths for one row: 9 s",
-        "separation-updates-beyond": "6,000 updates of a third group for one row: 12 s",
+        "thm5.1-1-six-population-theory": SIX_STAGES,
+        "cor5.1-population-theory": SIX_STAGES,
+        "ours-gap-sign-population-theory": SIX_STAGES,
+        "ours-small-clip-population-theory": SIX_STAGES,
+        "ours-early-threshold-population-theory": "six stages compiled for one row: 15 s",
+        "lemE.35-a-population-theory": MANY_SIZES,
+        "lemE.33-lemF.14-population-theory": MANY_SIZES,
+        "lemE.34-population-theory": MANY_SIZES,
+        "thm5.1-time-population-theory": MANY_SIZES,
+        "indE.2-a-population-theory": MANY_SIZES,
+        "lemD.44-population-beyond": "6,000 updates of two groups: 15 s; lemD.44 on the path stays",
+        "lemA.12-copy-population-theory": "the whole model at 24 variables: 15 s; "
+        "test_numerics_theory_features holds its slope",
+        "copy-numbers-population-theory": "rests on the run of lemA.12-copy",
+        "indB.1-intervals-population-theory": "rests on the sweeps of indB.1-order",
+        "indB.1-order-population-theory": "four sweeps of 70,000 steps: 20 s",
+        "ours-equal-attention-closed_form-theory": "four tables of rollouts for one row: 10 s",
+        "ours-equal-loss-population-theory": "three paths for one row: 9 s",
+        "ours-equal-updates-population-beyond": "6,000 updates of a third group: 12 s",
     }

@@ -265,6 +265,17 @@ presets = {
     "figure_1a": DecoderSpec(
         variables=200, width=256, hidden=1024, batch=256, eta=1e-4, steps=20_000
     ),
+    # Algorithm 2 with the limit features and the thresholds of the proof, along the flow's path.
+    "theorem_5_1": TheorySpec(
+        group="S3",
+        vocabulary=1e4,
+        power=4,
+        pace="path",
+        algorithm=2,
+        clip=20.0,
+        stages=3,
+        distance=2500,
+    ),
     "section_7_C6": section_7("C6", 50_000),
     "section_7_S5": section_7("S5", 50_000),
     "section_7_S5_stages": section_7(

@@ -9,6 +9,12 @@ import xarray as xr
 
 import phasescope as ps
 
+MOST = ps.chosen(0.95, "19 of 20 chains")
+SOME = ps.chosen(0.1, "a fifth of what one of two bands has")
+SHARED = ps.chosen(0.6, "two bands share one attention")
+HALF_OCTAVE = ps.chosen(0.1, "half an octave of five")
+SLACK = ps.chosen(0.02, "a standard error of 500 chains")
+
 
 def reach(accuracy: xr.DataArray) -> xr.DataArray:
     """The area under accuracy over log length, 1 if every length is solved; one number a seed."""
@@ -37,7 +43,37 @@ def ahead(a: xr.DataArray, b: xr.DataArray, what: str, by: float = 0.0) -> ps.Ve
     else:
         outcome = ps.Outcome.UNDECIDED
     words = f"{what}: {x.mean():.3f} - {y.mean():.3f} = {difference:+.3f} [{low:+.3f}, {high:+.3f}], {x.size} seeds"
-    return ps.Verdict(outcome, words, required, "", difference)
+    return ps.Verdict(
+        outcome=outcome,
+        measured=words,
+        required=required,
+        value=difference,
+        margin=_margin(outcome, difference - by, half),
+        check="positive",
+    )
+
+
+def not_ahead(a: xr.DataArray, b: xr.DataArray, names: str, by: float) -> ps.Verdict:
+    """Whether the mean of a over seeds exceeds that of b by less than `by`, with all of its 95% interval.
+
+    `names` says what b - a is.
+    """
+    return ahead(b, a, names, by=-by)
+
+
+def ends_somewhere(*reaches: xr.DataArray) -> ps.Verdict:
+    """Not every length is solved by all seeds: else there is nothing to compare."""
+    most = ps.chosen(0.999, "all lengths")
+    return ps.guard(ps.all_of(ps.within(r.mean(), 0.0, most, "reach") for r in reaches))
+
+
+def _margin(outcome: ps.Outcome, slack: float, half: float) -> float | None:
+    """The distance of the interval from the bound, in units of its half width."""
+    if outcome == ps.Outcome.UNDECIDED:
+        return None
+    if half == 0:
+        return float(np.sign(slack))
+    return float(np.clip((abs(slack) - half) / half, 0, 1) * np.sign(slack))
 
 
 def _half_width(x: np.ndarray, y: np.ndarray) -> float:
@@ -52,10 +88,10 @@ def _half_width(x: np.ndarray, y: np.ndarray) -> float:
     return float(scipy.stats.t.ppf(0.975, freedom) * np.sqrt(a + b))
 
 
-def solved(run: xr.Dataset, name: str, least: float = 0.95) -> ps.Verdict:
-    """The training length is solved in the mean over seeds, by a share that is one."""
+def solved(run: xr.Dataset, name: str, least: float = MOST) -> ps.Verdict:
+    """The training length is solved in the mean over seeds, by a share that is one: else a comparison says nothing."""
     first = run.accuracy.isel(time=-1, test_length=0).mean("seed", skipna=False)
-    return ps.within(first, least, 1.0, f"{name}: accuracy at the training length")
+    return ps.guard(ps.within(first, least, 1.0, f"{name}: accuracy at the training length"))
 
 
 def concentration(run: xr.Dataset, length: int) -> xr.DataArray:
@@ -74,20 +110,22 @@ def along(run: xr.Dataset, band: str, length: int) -> xr.DataArray:
     return here.mean("seed", skipna=False)
 
 
-def fall_within(run: xr.Dataset, band: str, lo: float, hi: float, length: int = 20) -> ps.Verdict:
-    """By which part a band falls from the first to the last step; it is a share of attention, and not a small one.
+def relative_fall(run: xr.Dataset, band: str, length: int = 20) -> xr.DataArray:
+    """By which part a band falls from the first to the last step, mean over seeds.
 
     A straight line is fitted to all steps, so that two noisy ends do not decide.
     """
     here = along(run, band, length)
-    slope, start = (
-        np.polyfit(np.arange(length), here.values, 1)
-        if np.isfinite(here).all()
-        else (np.nan, np.nan)
-    )
-    falls = xr.DataArray(-slope * (length - 1) / start)
-    share = ps.within(here, 0.1, 0.6, f"attention on the right {band}")
-    return ps.within(falls, lo, hi, f"relative fall at length {length}") & share
+    if not np.isfinite(here).all():
+        return xr.DataArray(np.nan)
+    slope, start = np.polyfit(np.arange(length), here.values, 1)
+    return xr.DataArray(-slope * (length - 1) / start)
+
+
+def is_a_band(run: xr.Dataset, band: str, length: int = 20) -> ps.Verdict:
+    """It is a share of attention, and not a small one: else its fall says nothing."""
+    here = along(run, band, length)
+    return ps.guard(ps.within(here, SOME, SHARED, f"attention on the right {band}"))
 
 
 def own_answer(run: xr.Dataset) -> xr.DataArray:
@@ -106,7 +144,7 @@ def ends_of_stages(run: xr.Dataset) -> list[xr.Dataset]:
     return [ps.in_stage(run, name).isel(time=-1) for name in ps.stage_names(run)]
 
 
-def moves_right(run: xr.Dataset, slack: float = 0.02) -> ps.Verdict:
+def moves_right(run: xr.Dataset, slack: float = SLACK) -> ps.Verdict:
     """After each later stage, accuracy at twice its length and beyond is what it was before, or more."""
     found = []
     for k, (before, after) in enumerate(itertools.pairwise(ends_of_stages(run)), 1):
@@ -119,6 +157,8 @@ def moves_right(run: xr.Dataset, slack: float = 0.02) -> ps.Verdict:
             .isel(test_length=np.flatnonzero(far))
         )
         found.append(
-            ps.within(gain, -slack, 1.0, f"gain of stage {k} at twice its length and beyond")
+            ps.positive(
+                gain + slack, f"gain of stage {k} at twice its length and beyond + {slack:g}"
+            )
         )
     return ps.all_of(found)

@@ -45,15 +45,27 @@ trapped_seeds = ps.sweeps(
 limit_C3 = ps.runs(features, group="C3", steps=20_000, pace="path", distance=8000)
 limit_S3 = ps.runs(features, group="S3", clip=3.0, steps=40_000, pace="path", distance=10_000)
 
-# Stage 2 with limit features: along the flow's path.
+# Stage 2 with limit features: along the flow's path. First its beginning, over nine decades of d and one of C_B.
 early = ps.sweeps(
     routing,
     group="C4",
     vocabulary=[1e3, 1e4, 1e6, 1e8, 1e12],
+    clip=[5.0, 50.0],
     power=4,
     pace="path",
     stride=0.001,
     distance=250,
+)
+# Algorithm 1 to its end, over two decades of d; chains up to 4096.
+to_the_end = ps.sweeps(
+    routing,
+    group="C4",
+    vocabulary=[1e3, 3e3, 1e4, 3e4, 1e5],
+    power=4,
+    pace="path",
+    distance=2000,
+    stages=10,
+    samples=16,
 )
 path = {
     g: ps.runs(routing, group=g, vocabulary=1e4, power=4, pace="path", distance=n)
@@ -113,12 +125,38 @@ def recursion(group: str, clip: float, threshold: float, stages: int = 6) -> ps.
     )
 
 
+# The same at the proof's threshold, over two decades of C_B: one stage, then three.
+one_stage = ps.sweeps(
+    routing,
+    preset="theorem_5_1",
+    clip=[10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0],
+    stages=1,
+    distance=30_000,
+)
+three_stages = ps.sweeps(
+    routing, preset="theorem_5_1", clip=[10.0, 20.0, 50.0], stages=3, distance=3000
+)
+# And over 27 decades of d.
+many_sizes = {
+    g: ps.sweeps(
+        routing,
+        preset="theorem_5_1",
+        group=g,
+        vocabulary=[1e3, 1e4, 1e8, 1e16, 1e30],
+        clip=[8.0, 80.0],
+        stages=1,
+        stride=0.002,
+        distance=12_000,
+    )
+    for g in ("S3", "S4")
+}
 weak = {g: recursion(g, 10.0, 3.95, stages) for g, stages in (("S3", 6), ("S4", 6), ("C6", 3))}
 strong = {g: recursion(g, 20.0, 13.9) for g in ("S3", "S4")}
 early_stop = recursion("S3", 10.0, 1.0)
 
 # Without a run.
 identity = ps.tables(tables.gradient_identity)
+imbalance = ps.tables(tables.imbalance_by_values, values=(5, 6, 8, 10, 15, 20, 30, 50, 100))
 dilution = ps.tables(tables.dilution_identity)
 reach = ps.tables(
     tables.accuracy_by_length, group="C6", lengths=tuple(range(10, 41, 2)), q43=3.0, q44=3.0

@@ -5,8 +5,8 @@ All have 200 variables, width 256, 1024 hidden neurons, batches of 256, Adam at 
 with smaller embeddings at the start. These train on fresh chains, or for 20,000 updates on sets of several sizes.
 
 `epochs` is the protocol of Section 7: 300 epochs over a fixed set, neither residual stream nor layer normalisation (the
-paper's setting is "closely aligned" with its theory, which has neither). `few` has a fifth of the chains and `epochs_norm`
-layer normalisation: what the paper does not state is looked at on both sides.
+paper's setting is "closely aligned" with its theory, which has neither). `few` has a fifth of the chains, `epochs_norm` has
+layer normalisation (C6 only): what the paper does not state is looked at on both sides.
 """
 
 from __future__ import annotations
@@ -102,10 +102,7 @@ few = {
     for group in GROUPS
 }
 epochs_norm = {
-    f"epochs_norm_{group}": _section_7(
-        f"epochs_norm_{group}", decoder, f"section_7_{group}", layer_norm=True
-    )
-    for group in GROUPS
+    "epochs_norm_C6": _section_7("epochs_norm_C6", decoder, "section_7_C6", layer_norm=True)
 }
 
 # In the order of their importance, should the machine be lost half-way.
