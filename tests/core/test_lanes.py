@@ -99,3 +99,21 @@ def test_two_sweeps_over_other_values_have_no_common_lanes():
     other = ds.assign_coords(rate=ds.rate + 1)
     other = mark_swept(other, ["rate"])
     assert (ps.positive(ds.law) & ps.positive(other.law)).lanes is None
+
+
+@pytest.mark.parametrize(
+    ("values", "outcome", "margin"),
+    [
+        ([1.0, 1.0, np.inf, 1.0], "fails", -1000.0),
+        ([1.0, np.nan, np.inf, 1.0], "undecided", None),
+    ],
+)
+def test_a_bound_is_decided_once_for_the_row_and_for_its_lane(values, outcome, margin):
+    sizes = [8.0, 16.0, 32.0, 64.0]
+    ratio = xr.DataArray([values], {"eta": [0.1], "N": sizes}, ("eta", "N"))
+    swept = mark_swept(ratio.to_dataset(name="ratio"), ["eta"]).ratio
+    found = ps.big_o(swept, along="N")
+    assert (found.outcome.value, found.margin) == (outcome, margin)
+    assert found.lanes is not None
+    assert int(found.lanes.outcome[0]) == CODES[outcome]
+    assert np.array_equal(found.lanes.margin, [np.nan if margin is None else margin], True)

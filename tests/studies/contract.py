@@ -13,6 +13,7 @@ import xarray as xr
 from phasescope import testing
 from phasescope.claims.requests import Tables
 from phasescope.study import Study
+from phasescope.testing.row_names import row_name
 from phasescope.verbs.check import chosen_claims
 from phasescope.verbs.context import Context, default_context
 from phasescope.verbs.evidence import Evidence, Plain, Resolved
@@ -77,10 +78,7 @@ class VerdictContract(testing.VerdictContract):
         return KeptEvidence(cls.study)
 
     def test_rows_that_are_left_to_make_full_are_rows_of_the_study(self):
-        rows = set()
-        for claim, regime in chosen_claims(self.study):
-            on = f"-{regime.on}".replace(" ", "_") if regime.on else ""
-            rows.add(f"{claim.id}{on}-{regime.name}")
+        rows = {row_name(row) for row in chosen_claims(self.study)}
         assert set(self.left_to_full) - rows == set()
 
 

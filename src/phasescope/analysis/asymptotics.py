@@ -19,7 +19,7 @@ from .align import Misaligned, aligned, axis, in_order, one
 from .lanes import FAILS, HOLDS, UNDECIDED, lane_table, swept_axes
 from .sources import sources_of
 from .types import ArrayLike
-from .verdict import Outcome, Trend, Verdict, undecided
+from .verdict import OUTCOMES, Outcome, Trend, Verdict, undecided
 from .worst_entry import MARGINS
 
 # A ratio that grows more slowly than size^0.05 is taken as bounded: 25% over two decades.
@@ -96,10 +96,15 @@ def _bounded(a: BySize, b: ArrayLike, along: str, what: str, end: End) -> Verdic
     outcomes, margins = _judge_rows(extreme.transpose(*rows, along), along, end)
     candidates = np.flatnonzero(outcomes == outcomes.min())
     worst = candidates[np.argmin(np.nan_to_num(margins.ravel()[candidates]))]
-    row = dict(zip(rows, np.unravel_index(worst, outcomes.shape), strict=True))
-    found = _trend_of(extreme.isel(row), along, name, end, required)
+    index = np.unravel_index(worst, outcomes.shape)
+    row = dict(zip(rows, index, strict=True))
+    outcome = OUTCOMES[int(outcomes[index])]
+    margin = None if outcome == Outcome.UNDECIDED else float(margins[index])
+    found = _described(extreme.isel(row), along, name, end, outcome)
     return dataclasses.replace(
         found,
+        required=required,
+        margin=margin,
         check=check,
         sizes={along: _sizes(extreme, along)},
         lanes=lane_table(extreme, rows, outcomes, margins) if rows else None,
@@ -107,16 +112,21 @@ def _bounded(a: BySize, b: ArrayLike, along: str, what: str, end: End) -> Verdic
 
 
 def _judge_rows(x: xr.DataArray, along: str, end: End) -> tuple[np.ndarray, np.ndarray]:
-    """Outcome (1, 0, -1) and margin of every row, all at once, as `_trend_of` decides one."""
+    """Outcome (1, 0, -1) and margin of every row, all at once.
+
+    A row with an entry that is no number is undecided. One that is infinite fails, and so does a lower
+    bound that is not positive, however few the sizes are.
+    """
     values = x.values
     sizes = np.array(_coordinate(x, along))
-    unknown = np.asarray(np.isnan(values).any(-1) | bool(_too_few(sizes)))
+    lost = np.asarray(np.isnan(values).any(-1) | ~np.isfinite(sizes).all())
+    unknown = lost | bool(_too_few(sizes))
     if end == "upper":
         unknown |= (values == 0).all(-1)
     with np.errstate(invalid="ignore"):
-        broken = np.isinf(values).any(-1)
-        if end == "lower":
-            broken |= (values <= 0).any(-1) & ~np.isnan(values).any(-1)
+        negative = (values <= 0).any(-1) & ~lost if end == "lower" else np.zeros_like(lost)
+    infinite = np.isinf(values).any(-1) & ~lost & ~negative
+    broken = negative | infinite
     positive = np.maximum(np.nan_to_num(values, nan=1.0, posinf=1.0), np.finfo(float).tiny)
     _, low, high = fits.exponents(np.broadcast_to(sizes, values.shape), positive)
     worst = high if end == "upper" else -low
@@ -124,7 +134,7 @@ def _judge_rows(x: xr.DataArray, along: str, end: End) -> tuple[np.ndarray, np.n
     outcome = np.where(worst <= FLAT, HOLDS, np.where(best > FLAT, FAILS, UNDECIDED))
     outcome = np.where(broken, FAILS, np.where(unknown, UNDECIDED, outcome))
     margin = (FLAT - np.where(outcome == HOLDS, worst, best)) / FLAT
-    margin = np.where(broken, -1.0, np.clip(margin, *MARGINS))
+    margin = np.where(negative, -1.0, np.where(infinite, MARGINS[0], np.clip(margin, *MARGINS)))
     return outcome, np.where(outcome == UNDECIDED, np.nan, margin)
 
 
@@ -165,65 +175,47 @@ def _sizes(x: xr.DataArray, along: str) -> tuple[float, ...]:
     return tuple(sorted(set(_coordinate(x, along))))
 
 
-def _trend_of(x: xr.DataArray, along: str, name: str, end: End, required: str) -> Verdict:
-    """Whether a ratio stays bounded as its size grows."""
+def _described(x: xr.DataArray, along: str, name: str, end: End, outcome: Outcome) -> Verdict:
+    """A ratio whose outcome is known, in words: how it goes with its size, or what stands in the way."""
     values = np.atleast_1d(x.values)
     sizes = np.array(_coordinate(x, along))
     word = "sup" if end == "upper" else "inf"
     summary = f"{word} of {name}: {band(values)} at {along} = {band(sizes)}"
     if np.isnan(values).any() or not np.isfinite(sizes).all():
-        return undecided(f"{summary}, but {int(np.isnan(values).sum())} are no numbers", required)
+        lost = int(np.isnan(values).sum())
+        return Verdict(outcome, f"{summary}, but {lost} are no numbers", "")
     if end == "lower" and (values <= 0).any():
         bad = int(np.argmin(values))
         return Verdict(
-            outcome=Outcome.FAILS,
+            outcome=outcome,
             measured=f"{name} = {values[bad]:.4g} is not positive",
-            required=required,
+            required="",
             where=f"{along}={sizes[bad]:.6g}",
             value=float(values[bad]),
             at={along: float(sizes[bad])},
-            margin=-1.0,
             trend=_sign_trend(values),
         )
     if np.isinf(values).any():
-        return Verdict(Outcome.FAILS, f"{summary}, which is infinite", required, margin=MARGINS[0])
+        return Verdict(outcome, f"{summary}, which is infinite", "")
     if end == "upper" and (values == 0).all():
-        return undecided(f"{name} is 0 at all sizes: nothing to bound", required)
+        return Verdict(outcome, f"{name} is 0 at all sizes: nothing to bound", "")
     few = _too_few(sizes)
     if few:
-        return undecided(f"{summary}; {few}", required)
+        return Verdict(outcome, f"{summary}; {few}", "")
     positive = np.maximum(values, np.finfo(float).tiny)
     fit = fits.exponent(sizes, positive)
     sign = 1 if end == "upper" else -1
-    worst_slope = fit.high if end == "upper" else -fit.low
-    best_slope = fit.low if end == "upper" else -fit.high
     constant = float(values.max() if end == "upper" else values.min())
     at = int(np.argmax(values) if end == "upper" else np.argmin(values))
-    outcome = _outcome(best_slope, worst_slope)
     return Verdict(
         outcome=outcome,
         measured=f"{summary}, exponent {fit}",
-        required=required,
+        required="",
         where=f"{along}={sizes[at]:.6g}",
         value=constant,
         at={along: float(sizes[at])},
-        margin=_slope_margin(outcome, worst_slope, best_slope),
         trend=_slope_trend(sizes, positive, sign) if outcome == Outcome.FAILS else "",
     )
-
-
-def _outcome(best: float, worst: float) -> Outcome:
-    """Of a slope that may be at most FLAT, by the ends of its interval."""
-    if worst <= FLAT:
-        return Outcome.HOLDS
-    return Outcome.FAILS if best > FLAT else Outcome.UNDECIDED
-
-
-def _slope_margin(outcome: Outcome, worst: float, best: float) -> float | None:
-    if outcome == Outcome.UNDECIDED:
-        return None
-    slope = worst if outcome == Outcome.HOLDS else best
-    return float(np.clip((FLAT - slope) / FLAT, *MARGINS))
 
 
 def _too_few(sizes: np.ndarray) -> str:

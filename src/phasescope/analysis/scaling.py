@@ -12,7 +12,7 @@ from .align import Misaligned, aligned, axis, coordinates_of, in_words, numbers_
 from .lanes import FAILS, HOLDS, UNDECIDED, lane_table, swept_axes
 from .sources import sources_of
 from .types import ArrayLike, Index
-from .verdict import Outcome, Verdict, undecided
+from .verdict import OUTCOMES, Outcome, Verdict, undecided
 from .worst_entry import MARGINS, first, is_tolerance, name_of, verdict_at
 
 
@@ -66,7 +66,9 @@ def scales_like(
     lanes = [d for d in y.dims if dim is not None and d != dim]
     worst = _worst_fit(outcomes, distances)
     lane = dict(zip(lanes, worst, strict=True))
-    found = _in_lane(power_law(y.isel(lane), x.isel(lane), law, name, required), y, lane)
+    outcome = OUTCOMES[int(outcomes[worst])]
+    fitted = described(y.isel(lane), x.isel(lane), span, outcome, name, required)
+    found = _in_lane(fitted, y, lane)
     over = tuple(d for d in lanes if d in swept_axes(y))
     rest = tuple(i for i, d in enumerate(lanes) if d not in over)
     decided = found.outcome != Outcome.UNDECIDED
@@ -103,7 +105,8 @@ def power_laws(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Outcome (1, 0, -1), margin and distance of every fit, all fits at once.
 
-    The axes are those of y but `along`; without it all points are one fit.
+    The axes are those of y but `along`; without it all points are one fit. It holds if the whole
+    interval lies within exponent ± tol, and fails if all of it lies outside.
     """
     exponent, tol, span = law
     last = [along] if along is not None else list(y.dims)
@@ -134,20 +137,18 @@ def power_laws(
     return outcome, np.asarray(np.clip(margin, *MARGINS)), distance
 
 
-def power_law(
-    y: xr.DataArray, x: xr.DataArray, law: tuple[float, float, float], what: str, required: str
+def described(
+    y: xr.DataArray, x: xr.DataArray, span: float, outcome: Outcome, what: str, required: str
 ) -> Verdict:
-    """One fit of ln y on ln x against exponent ± tol, if the points allow one."""
-    exponent, tol, span = law
+    """One fit of ln y on ln x, whose outcome is known, in words: the fit, or what stands in its way."""
     u = x.values
     v = y.values
     lost = ~(v > 0) & ~np.isnan(v) | np.isinf(v)
     if lost.any():
         index = first(y.copy(data=lost))
         bad = float(y.isel(index))
-        return verdict_at(
-            Outcome.FAILS, f"{what} = {bad:.4g}, which no power law takes", required, y, index, bad
-        )
+        said = f"{what} = {bad:.4g}, which no power law takes"
+        return verdict_at(outcome, said, required, y, index, bad)
     missing = int((np.isnan(v) | ~(np.isfinite(u) & (u > 0))).sum())
     if missing:
         return undecided(
@@ -160,15 +161,4 @@ def power_law(
             f"the points span a factor {u.max() / u.min():.4g} only, asked for {span:.4g}", required
         )
     fit = fits.exponent(x, y)
-    return Verdict(
-        _interval_outcome(fit, exponent, tol), f"{what}: exponent {fit}", required, "", fit.value
-    )
-
-
-def _interval_outcome(fit: fits.Exponent, exponent: float, tol: float) -> Outcome:
-    """Holds if the whole interval lies within exponent ± tol, fails if all of it lies outside."""
-    if exponent - tol <= fit.low and fit.high <= exponent + tol:
-        return Outcome.HOLDS
-    if fit.high < exponent - tol or fit.low > exponent + tol:
-        return Outcome.FAILS
-    return Outcome.UNDECIDED
+    return Verdict(outcome, f"{what}: exponent {fit}", required, "", fit.value)

@@ -36,6 +36,8 @@ class Outcome(enum.StrEnum):
     UNDECIDED = "undecided"
 
 
+# By the numbers that stand for them in arrays over the lanes of a sweep.
+OUTCOMES = {HOLDS: Outcome.HOLDS, UNDECIDED: Outcome.UNDECIDED, FAILS: Outcome.FAILS}
 # What a failing asymptotic statement does as its variable grows.
 Trend = Literal["", "towards", "away"]
 # Why a statement that holds says nothing.
@@ -310,7 +312,7 @@ def _over_lanes(verdict: Verdict, other: Verdict) -> xr.Dataset | None:
     """The lanes of a verdict; of one without lanes, its outcome for all lanes of the other."""
     if verdict.lanes is not None or other.lanes is None:
         return verdict.lanes
-    codes = {Outcome.HOLDS: HOLDS, Outcome.UNDECIDED: UNDECIDED, Outcome.FAILS: FAILS}
+    codes = {outcome: code for code, outcome in OUTCOMES.items()}
     margin = float("nan") if verdict.margin is None else verdict.margin
     return xr.Dataset({"outcome": codes[verdict.outcome], "margin": margin})
 

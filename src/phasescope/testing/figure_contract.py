@@ -1,0 +1,44 @@
+"""The tests of a study's figures: they say what they show and draw it. They need pytest."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from typing import ClassVar
+
+import pytest
+
+from ..figures.figure import Figure
+from ..study import Study
+
+
+class FigureContract:
+    """Every figure says what it shows and draws it, labelled, at the width of a page.
+
+    A subclass has a class-scoped fixture `drawn`: from a figure's id to the matplotlib figure.
+    """
+
+    study: ClassVar[Study]
+    # Figures with panels in rows that share one label of the y axis.
+    shared_labels: ClassVar[Sequence[str]] = ()
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        if "figure" in metafunc.fixturenames:
+            metafunc.parametrize("figure", self.study.figures, ids=lambda figure: figure.id)
+
+    def test_a_drawing_takes_the_evidence_that_its_figure_asks_for(self, figure: Figure):
+        inspect.signature(figure.draw).bind(*figure.evidence, "axes")
+
+    def test_a_caption_says_what_to_see_and_gives_numbers(self, figure: Figure):
+        assert len(figure.caption) > 100, f"{len(figure.caption)} characters"
+        assert any(sign.isdigit() for sign in figure.caption), "no number"
+
+    def test_every_panel_is_labelled(self, figure: Figure, drawn):
+        panels = [axes for axes in drawn(figure.id).axes if axes.get_label() != "<colorbar>"]
+        with_y = panels[:1] if figure.id in self.shared_labels else panels
+        assert all(axes.get_xlabel() for axes in panels), "a panel without a label of x"
+        assert all(axes.get_ylabel() for axes in with_y), "a panel without a label of y"
+
+    def test_it_fits_the_width_of_a_page(self, figure: Figure, drawn):
+        width = drawn(figure.id).get_size_inches()[0]
+        assert width <= 8.5, f"{width} inches"
