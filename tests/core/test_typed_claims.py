@@ -124,6 +124,19 @@ def test_what_a_reduced_size_does_not_show_is_undecided_until_the_full_size_is_r
     )
 
 
+RANGE_OF_STARTS = {
+    "figure_1": ps.protocol("Figure 1", arms=["quadratic"], varied={"start": [1.0, 2.0, 3.0]})
+}
+
+
+@pytest.mark.parametrize(
+    ("start", "found"), [([1.0, 3.0], "published"), (2.0, "published"), ([1.0, 9.0], "theory")]
+)
+def test_a_figure_that_varies_a_field_is_the_experiment_at_its_own_values(start, found):
+    request_ = ps.sweeps(quadratic, preset="figure_1", start=start)
+    assert regime(request_, protocols=RANGE_OF_STARTS) == found
+
+
 def test_where_an_assumption_is_broken_the_regime_is_beyond():
     assert regime(ps.runs(quadratic, eta=0.4)) == "theory"
     assert regime(ps.runs(quadratic, eta=0.6)) == "beyond"

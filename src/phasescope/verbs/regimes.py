@@ -80,8 +80,9 @@ def _is_table(request: Request) -> bool:
 def _protocol(study: Study, request: Runs | Sweeps | Tables) -> Protocol | None:
     """The experiment of the paper that the request is, if it is one.
 
-    It is a preset of which nothing is changed that the paper states. What the paper leaves open may be
-    given another value, and counts as scanned if it is an axis of the sweep.
+    It is a preset of which nothing is changed that the paper states, but to values over which the figure
+    itself varies it. What the paper leaves open may be given another value, and counts as scanned if it is
+    an axis of the sweep.
     """
     if isinstance(request, Tables) or request.preset is None:
         return None
@@ -89,10 +90,11 @@ def _protocol(study: Study, request: Runs | Sweeps | Tables) -> Protocol | None:
     if found is None or request.arm.__name__ not in found.arms:
         return None
     swept = dict(request.axes) if isinstance(request, Sweeps) else {}
-    changed = {*dict(request.changes), *swept}
-    if not changed <= {*found.guessed}:
+    changed = {name: (value,) for name, value in request.changes} | swept
+    if not all(found.covers(name, values) for name, values in changed.items()):
         return None
-    return dataclasses.replace(found, scanned=tuple(dict.fromkeys([*found.scanned, *swept])))
+    scanned = [name for name in swept if name in found.guessed]
+    return dataclasses.replace(found, scanned=tuple(dict.fromkeys([*found.scanned, *scanned])))
 
 
 def _assumptions_met(study: Study, claim: Claim, regime: Regime) -> tuple[Met, ...]:
