@@ -8,7 +8,8 @@ import xarray as xr
 
 from phasescope.claims.requests import Request, Runs, Sweeps
 from phasescope.studies.scan_and_snap import study
-from phasescope.studies.scan_and_snap.claims.experiments import LOG, RELEASED
+from phasescope.studies.scan_and_snap.claims import evidence as runs
+from phasescope.studies.scan_and_snap.claims import released
 from phasescope.studies.scan_and_snap.observables import derive
 from phasescope.testing import labelled_like
 from phasescope.verbs.evidence import Evidence
@@ -29,9 +30,29 @@ DIMS = {
 }
 
 
+# Flows inside the assumptions: as they are, for the tests of the verdicts need them too. Of the same arms others are
+# solved independently.
+AS_THEY_ARE = {
+    *runs.inside_true,
+    *runs.inside_decoupled,
+    *runs.inside_theory,
+    *runs.inside_fast,
+    *runs.inside_several,
+    *runs.inside_several_theory,
+    *runs.held_inside,
+    runs.inside_rescaled,
+    runs.inside_ratios,
+    runs.inside_ratios_theory,
+    runs.force_inside,
+    runs.force_inside_theory,
+}
+
+
 def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
     """The evidence asked for, or something cheaper of the same kind."""
     if not isinstance(request, Runs | Sweeps):
+        return evidence.get(request)[0]
+    if request in AS_THEY_ARE:
         return evidence.get(request)[0]
     fixed, axes = dict(request.changes), dict(getattr(request, "axes", ()))
     arm = request.arm.__name__
@@ -87,7 +108,7 @@ def _sampled(request: Runs | Sweeps, fixed: dict, axes: dict) -> xr.Dataset:
     """Mini-batches: numbers as established, with a little scatter over seeds."""
     scatter = 0.002 * np.random.default_rng(0).standard_normal((getattr(request, "seeds", 1), 1))
     if request.preset == "figure_6":
-        return labelled_like(_medium(fixed["num_last"] * 2, axes, scatter), study, request)
+        return labelled_like(_medium(fixed["num_last"] * 2, axes, request.seeds), study, request)
     if "seq_length" in axes:
         ahead = 0.690 + np.array([0.276, 0.081, 0.0033]) + scatter
         z = np.stack([0 * ahead, ahead], axis=-1)[..., None, None] * np.ones((2, 1))
@@ -104,7 +125,9 @@ def _sampled(request: Runs | Sweeps, fixed: dict, axes: dict) -> xr.Dataset:
     if "eta_Z" in axes:
         return labelled_like(_adam(axes), study, request)
     losses = np.interp(
-        np.arange(101.0), [0, *(t + 1 for t in LOG)], [np.log(34), *np.log(list(LOG.values()))]
+        np.arange(101.0),
+        [0, *(t + 1 for t in released.FIGURE_4)],
+        [np.log(34), *np.log(list(released.FIGURE_4.values()))],
     )
     loss = np.where(np.arange(101) < 2, np.log(34), np.exp(losses))
     return labelled_like(
@@ -112,20 +135,17 @@ def _sampled(request: Runs | Sweeps, fixed: dict, axes: dict) -> xr.Dataset:
     )
 
 
-def _medium(K: int, axes: dict, scatter: np.ndarray) -> xr.Dataset:
-    """Entropies that fall with eta_Z and are least at a ratio of 2 (K = 2: of 1), through the released means."""
-    rates, ratios = np.array(axes["eta_Z"]), np.array(axes["ratio"])
-    known = {eta: np.array(means) for (classes, eta), means in RELEASED.items() if classes == K}
-    (eta, means), *more = known.items()
-    fall = (means - more[0][1]) / (more[0][0] - eta) if more else 0.04
-    table = means - fall * (rates[:, None] - eta)
-    entropy = np.stack(
-        [np.full((len(scatter), *table.shape), 2.15), table + scatter[..., None]], axis=-1
-    )[..., None]
+def _medium(K: int, axes: dict, seeds: int) -> xr.Dataset:
+    """Entropies with the released means and spreads; cells of a seed deviate together, but those of the last ratio."""
+    table = released.figure_6().sel(K=K, eta_Z=list(axes["eta_Z"]), ratio=list(axes["ratio"]))
+    draws = np.random.default_rng(K).standard_normal((seeds, 2))
+    draws = (draws - draws.mean(0)) / draws.std(0, ddof=1)
+    which = (table.ratio.values == max(axes["ratio"])).astype(int)
+    end = table["mean"].values + draws[:, None, which] * table["sd"].values
+    entropy = np.stack([np.full_like(end, 2.15), end], axis=-1)[..., None]
     dims = ("seed", "eta_Z", "ratio", "time", "class")
-    return xr.Dataset(
-        {"dt_entropy": (dims, entropy)}, {"eta_Z": rates, "ratio": ratios, "time": [0.0, 100.0]}
-    )
+    coords = {"eta_Z": table.eta_Z.values, "ratio": table.ratio.values, "time": [0.0, 100.0]}
+    return xr.Dataset({"dt_entropy": (dims, entropy)}, coords)
 
 
 def _denser(axes: dict, scatter: np.ndarray) -> xr.Dataset:

@@ -6,7 +6,7 @@ import xarray as xr
 
 from phasescope.studies.scan_and_snap import study
 from phasescope.studies.scan_and_snap.claims import claims, evidence
-from phasescope.studies.scan_and_snap.claims.experiments import RELEASED
+from phasescope.studies.scan_and_snap.claims.released import FIGURE_6
 from phasescope.studies.scan_and_snap.figures.panels import BLUE, ORANGE
 
 from ..contract import FigureContract, KeptEvidence
@@ -135,7 +135,12 @@ def test_figure_6_has_a_panel_for_each_number_of_classes_and_the_released_means(
         if line.get_marker() == "x" and len(line.get_xdata()) == 4
     ]
     assert [panel.get_title() for panel in panels] == [f"$K = {K}$" for K in (2, 6, 10, 20)]
-    assert sorted(tuple(line.get_ydata()) for line in crosses) == sorted(RELEASED.values())
+    means = [
+        tuple(mean for mean, _ in cells)
+        for by_rate in FIGURE_6.values()
+        for cells in by_rate.values()
+    ]
+    assert sorted(tuple(line.get_ydata()) for line in crosses) == sorted(means)
 
 
 def test_figure_6_draws_means_with_their_standard_errors(get, drawn):

@@ -8,9 +8,19 @@ from ..contract import VerdictContract
 class TestVerdicts(VerdictContract):
     study = study
     left_to_full = {
-        "C2-path-published": "sequences of 4096 tokens for one row: 13 s",
-        "C24-published": "the sweeps of figure 6, at float32 sampled updates: 25 s for three rows",
-        "C25-published": "rests on the sweeps of C24",
-        "C28-published": "sampled updates of Adam for one row",
-        "fig6-published": "rests on the sweeps of C24",
+        "ours-short-sequences-training-theory": "sequences of 4096 tokens for one row: 13 s",
+        **dict.fromkeys(
+            (
+                "fig6-training-published",
+                "fig6-spread-of-the-mean-training-published",
+                "fig6-spread-of-the-seeds-training-published",
+                "fig6-rates-training-published",
+                "fig6-ratio-training-published",
+                "fig6-ratio-two-training-published",
+                "ours-fig6-threshold-training-published",
+            ),
+            "the sweeps of figure 6, at float32 sampled updates: 25 s",
+        ),
+        "fig5-training-published": "sampled updates of Adam for two rows",
+        "ours-fig5-numbers-training-theory": "rests on the sweep of fig5",
     }

@@ -6,7 +6,7 @@ import phasescope as ps
 from . import theory, training
 from .claims import claims
 from .figures import figures
-from .spec import default, presets
+from .spec import default, presets, protocols
 
 study = ps.Study(
     "scan_and_snap",
@@ -27,4 +27,19 @@ study = ps.Study(
     ),
     claims=claims,
     figures=figures,
+    protocols=protocols,
+    unchecked={
+        "Figures 1 and 2": "drawings of the setting and of the stages of training",
+        "Figure 7": "a transformer on WikiText-2: needs a text corpus",
+        "Figure 10": "transformers on WikiText: needs a text corpus; plain SGD there has the same trend as Figure 6",
+        "Section 4, critical points": "that Y has infinite entries at a critical point is an argument, not a measurement",
+        "Section 5, multi-head attention as several trials": "an interpretation",
+        "Section 7, positional encoding": "a remark on how it could be added",
+        "Section 9, spurious tokens": "an outlook",
+        "Lemma 8, c' in (0.5, 2)": "a constant inside the proof of omega_1, which has a row (lem8-omega1)",
+        "Lemma 11, sigma' <~ Delta / N late": "a sharper form of (62), which has a row (lem11-slope)",
+        "Theorem 1, sigma << ln M": "follows from (62) and N >> K^2; the flow has no counts",
+        "Appendix D, (130) and (131)": "(14) for large t, whose growth has rows (thm4-snapping, ours-growth-slopes); "
+        "(131) is misprinted (E6)",
+    },
 )

@@ -143,3 +143,13 @@ def steps_to_residual(epsilon: Any, K: Any, M: Any, eta_Y: Any) -> Any:
     r"""How many updates bring $\|r_n\|$ below $\epsilon$ (Corollary 1, exactly)."""
     x = np.log((M - 1) * (np.sqrt(M / (M - 1)) / np.asarray(epsilon, float) - 1))
     return K * visits_until(x, M, eta_Y)
+
+
+def early_force_ratio(M: Any) -> Any:
+    r"""$\beta/\iota$ of the true gradient as $t \to 0$, whatever the overlaps are.
+
+    From zero tables all residuals are $r_n \propto \zeta_n$, so that $Y = F S$ with $S_n \propto \zeta_n$, and
+    $g_n = Y r_n = \sum_{n'} (S_{n'} \cdot r_n) f_{n'}$: the ratio is $-q_0/q_1 = 1/(M-1)$. Theorem 1 has $E'$ in its
+    place, which Assumption 2 keeps above $6/\sqrt M$ or so.
+    """
+    return 1 / (M - 1)

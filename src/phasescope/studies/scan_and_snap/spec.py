@@ -154,7 +154,10 @@ OPTIMISER = ("optimiser", "momentum", "momentum_Z", "init")
 SINGLE_COMMON = math.sqrt(0.01 / 0.99 * sum((0.1 + 0.9 * d / 19) ** 2 for d in range(20)))
 
 default = Spec()
-syn_medium = Spec(num_last=10, per_last=2, init="uniform", eta_Y=1.0, eta_Z=0.5)
+# In 32-bit numbers, as PyTorch's default: entropies are those in 64 bits to 1e-6.
+syn_medium = Spec(
+    num_last=10, per_last=2, init="uniform", eta_Y=1.0, eta_Z=0.5, precision="float32"
+)
 presets = {
     "tiny": Spec(common=2, distinct=3, batch=8, seq_length=8, steps=6),
     "figure_3": Spec(classes=10, vocabulary=1000, eta_Z=0.5, class_weight="sum", horizon=1000.0),
@@ -174,5 +177,41 @@ presets = {
         p_common=SINGLE_COMMON,
         optimiser="flow",
         horizon=1.4e5,
+    ),
+}
+
+# The paper's experiments. What its text leaves out of Syn-Small and Syn-Medium (the frequencies of tokens, 100 updates, the
+# outputs of the softmax, the start of Figure 6) is in the code and the logs that its authors released.
+SYN = ("common", "distinct", "p_min", "p_max", "batch", "seq_length", "momentum", "steps", "init")
+protocols = {
+    "figure_3": ps.protocol(
+        "Figure 3",
+        arms=("closed_form",),
+        stated=("classes", "vocabulary", "eta_Z"),
+        guessed=("eta_Y", "rho_0", "class_weight", "horizon"),
+    ),
+    "figure_4": ps.protocol(
+        "Figure 4", arms=("sampled",), stated=(*SYN, "eta_Z"), varied={"eta_Y": (1.0, 10.0)}
+    ),
+    "figure_5": ps.protocol(
+        "Figure 5",
+        arms=("sampled",),
+        stated=(*SYN, "optimiser"),
+        varied={"ratio": (1.0,), "eta_Z": (0.1, 0.5, 1.0)},
+    ),
+    "figure_6": ps.protocol(
+        "Figure 6",
+        arms=("sampled",),
+        stated=(*SYN, "per_last"),
+        varied={
+            "num_last": (1, 3, 5, 10),
+            "eta_Z": (0.5, 1.0, 2.0, 3.0),
+            "ratio": (1.0, 2.0, 5.0, 10.0),
+        },
+    ),
+    "figure_9": ps.protocol(
+        "Figure 9",
+        arms=("closed_form",),
+        guessed=("classes", "vocabulary", "ratio", "eta_Z", "rho_0", "class_weight", "horizon"),
     ),
 }

@@ -22,6 +22,10 @@ RATES = (0.0, 0.01, 0.1, 1.0, 10.0)
 LATE = 1e3
 # Sizes of the tables about random directions of the classes.
 RANDOM_DIRECTIONS = {"tokens": 30, "classes": 5, "outputs": 40, "eta_Y": 1.0}
+# K, M and the overlap rho: inside Assumption 2, which asks for 1 / (K (K - 1)) > rho >= 6 / sqrt(M).
+INSIDE = ((4.0, 1e4, 0.07), (10.0, 1e6, 0.01))
+SLOW = (1e-3, 1e-2, 0.1)  # eta_Z at eta_Y = 1: Assumption 1 (c), with ten for "much"
+FAST = (1.0, 10.0)
 
 
 def log_grid(
@@ -64,7 +68,9 @@ one_theory = ps.sweeps(theory, **_one)
 one_memoryless = ps.sweeps(memoryless, **_one)
 
 
-def held(arm: Callable[..., ps.Plan], K: float, M: float, rho: float, **more: Any) -> ps.Request:
+def held(
+    arm: Callable[..., ps.Plan], K: float, M: float, rho: float, first: float = 0.1, **more: Any
+) -> ps.Request:
     """Attention held at an overlap rho: what the decoder alone does, up to 100 units of time."""
     unit = float(t_bar(K, M, 1.0))
     return ps.runs(
@@ -74,16 +80,86 @@ def held(arm: Callable[..., ps.Plan], K: float, M: float, rho: float, **more: An
         p_common=float(common_weight(rho, 20)),
         eta_Z=0.0,
         horizon=100 * unit,
-        at=log_grid(unit, first=0.1, last=100.0, per_decade=10),
+        at=log_grid(unit, first=first, last=100.0, per_decade=10),
         **_one_token,
         **more,
     )
 
 
+def inside(
+    arm: Callable[..., ps.Plan],
+    eta_Z: tuple[float, ...] = SLOW,
+    common: int = 1,
+    sizes: tuple[tuple[float, float, float], ...] = INSIDE,
+    **more: Any,
+) -> tuple[ps.Request, ...]:
+    """Flows inside Assumption 2 up to 1000 units of time, one sweep over the attention's rate for each size."""
+    found = []
+    for K, M, rho in sizes:
+        unit = float(t_bar(K, M, 1.0))
+        sweep = ps.sweeps(
+            arm,
+            classes=K,
+            vocabulary=M,
+            common=common,
+            distinct=20,
+            p_common=float(common_weight(rho, 20, common=common)),
+            eta_Z=eta_Z,
+            horizon=unit * LATE,
+            at=log_grid(unit, per_decade=10),
+            **more,
+        )
+        found.append(sweep)
+    return tuple(found)
+
+
+# Training, the decoupled decoder and the theory's equation inside the assumptions.
+inside_true = inside(symmetric, optimiser="flow")
+inside_decoupled = inside(decoupled, sizes=INSIDE[1:])
+inside_theory = inside(theory)
+# The same where the attention is as fast as the decoder, or faster: Assumption 1 (c) is broken.
+inside_fast = inside(symmetric, FAST, sizes=INSIDE[1:], optimiser="flow")
+# Three common tokens, each as frequent in every class.
+inside_several = inside(symmetric, common=3, sizes=INSIDE[:1], optimiser="flow")
+inside_several_theory = inside(theory, common=3, sizes=INSIDE[:1])
+
+# Both rates together at a fixed ratio of ten, and the decoder's rate alone.
+_four: dict[str, Any] = _one_token | {
+    "classes": INSIDE[0][0],
+    "vocabulary": INSIDE[0][1],
+    "p_common": float(common_weight(INSIDE[0][2], 20)),
+}
+RESCALED_AT = tuple(float(x) for x in 2.0 ** np.arange(0, 15.25, 0.25))
+inside_rescaled = ps.sweeps(
+    symmetric,
+    ratio=10.0,
+    eta_Z=(0.025, 0.05, 0.1, 0.2),
+    optimiser="flow",
+    horizon=RESCALED_AT[-1],
+    at=RESCALED_AT,
+    **_four,
+)
+_ratios: dict[str, Any] = _four | {
+    "eta_Y": (10.0, 30.0, 100.0, 300.0),
+    "eta_Z": 1.0,
+    "horizon": 1e5,
+    "at": tuple(np.geomspace(1.0, 1e5, 51)),
+}
+inside_ratios = ps.sweeps(symmetric, optimiser="flow", **_ratios)
+inside_ratios_theory = ps.sweeps(theory, **_ratios)
+
 held_4 = held(symmetric, 4.0, 300.0, 0.0188, optimiser="flow")
 held_4_decoupled = held(decoupled, 4.0, 300.0, 0.0188)
 held_10 = held(symmetric, 10.0, 1000.0, 0.0275, optimiser="flow")
 held_10_decoupled = held(decoupled, 10.0, 1000.0, 0.0275)
+held_inside = tuple(
+    request
+    for size in INSIDE
+    for request in (
+        held(symmetric, *size, first=1e-3, optimiser="flow"),
+        held(decoupled, *size, first=1e-3),
+    )
+)
 
 # The force on a held attention against its overlap.
 _force = _one_token | {
@@ -94,7 +170,14 @@ _force = _one_token | {
     "at": [0.3 * UNITS[10.0], UNITS[10.0]],
 }
 force = ps.sweeps(symmetric, vocabulary=1e3, optimiser="flow", **_force)
-force_theory = ps.sweeps(theory, vocabulary=1e6, **_force)
+# The same inside Assumption 2, with outputs enough for the smallest overlap.
+_force_inside = _force | {
+    "vocabulary": 1e10,
+    "horizon": float(t_bar(10.0, 1e10, 1.0)),
+    "at": [0.3 * float(t_bar(10.0, 1e10, 1.0)), float(t_bar(10.0, 1e10, 1.0))],
+}
+force_inside = ps.sweeps(symmetric, optimiser="flow", **_force_inside)
+force_inside_theory = ps.sweeps(theory, **_force_inside)
 
 # Theorem 4 against its own equation, updates summed as printed.
 SNAP_10 = float(t_snap(10.0, 1000.0, 0.5))
@@ -175,17 +258,20 @@ figure_9 = ps.sweeps(
     eta_Z=(0.1, 0.25, 0.5, 1.0),
     at=sorted({*_snaps, *range(1001)}),
 )
+# Theorem 4's own equation, and what it says at all times.
+theorem_4_alone = ps.tables(
+    tables.snapping.single_token, classes=10.0, outputs=1000.0, eta=0.5, rho_0=1.0
+)
 figure_8 = ps.tables(tables.decoder.steps_and_flow, outputs=1000, eta_Y=(0.5, 1.0, 2.0), last=60)
 
 # The paper's experiments. Syn-Small, 100 updates.
 every_update = ps.linear_times(100)
-figure_4 = ps.runs(sampled, at=every_update)
-figure_4_right = ps.runs(sampled, eta_Y=10.0, at=every_update)
-figure_4_seeds = ps.sweeps(sampled, eta_Y=(1.0, 10.0), seeds=8, at=(0, 99, 100))
-figure_5 = ps.sweeps(sampled, optimiser="adam", ratio=1.0, eta_Z=(0.1, 0.5, 1.0), at=every_update)
-figure_5_endless = ps.sweeps(
-    symmetric, optimiser="adam", ratio=1.0, eta_Z=(0.1, 0.5, 1.0), at=every_update
-)
+figure_4 = ps.runs(sampled, preset="figure_4", at=every_update)
+figure_4_right = ps.runs(sampled, preset="figure_4", eta_Y=10.0, at=every_update)
+figure_4_seeds = ps.sweeps(sampled, preset="figure_4", eta_Y=(1.0, 10.0), seeds=8, at=(0, 99, 100))
+_figure_5 = {"preset": "figure_5", "ratio": 1.0, "eta_Z": (0.1, 0.5, 1.0), "at": every_update}
+figure_5 = ps.sweeps(sampled, **_figure_5)
+figure_5_endless = ps.sweeps(symmetric, **_figure_5)
 figure_5_later = ps.runs(
     symmetric, optimiser="adam", eta_Y=0.1, eta_Z=0.1, steps=1000, at=(0, 100, 1000)
 )
@@ -203,7 +289,6 @@ FIGURE_6 = {
     "seeds": 10,
     "at": (0, 100),
     "block": 16,  # the sixteen runs of one seed share their draws
-    "precision": "float32",  # entropies are those in float64 to 1e-6
 }
 figure_6 = {2 * n: ps.sweeps(sampled, num_last=n, **FIGURE_6) for n in (1, 3, 5, 10)}
 # The same from zero and with endless sequences.
@@ -221,8 +306,8 @@ longer_twin = ps.sweeps(
     at=(0, 100, 1000, 4000),
 )
 # Momentum against none at the same effective rate eta / (1 - mu).
-INERT = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 3.0)
-FREE = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0)
+INERT = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0)
+FREE = (0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 30.0)
 with_momentum = ps.sweeps(symmetric, eta_Z=INERT, ratio=(1.0, 2.0), **_twin)
 without_momentum = ps.sweeps(symmetric, eta_Z=FREE, ratio=(1.0, 2.0), momentum=0.0, **_twin)
 _one_table = {"per_last": 2, "classes": 20.0, "at": (0, 100)}

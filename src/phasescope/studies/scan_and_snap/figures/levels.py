@@ -43,8 +43,8 @@ def four_levels(
     falls. Training is ten times behind the theory from the start; dotted, the closed forms with
     exponents 4 and 2. (c) Held attention: beta / iota, the discriminative share of the pull, in
     Syn-Small and in weak correlation, where it is 1/M (dotted) and not E'. (d) Velocity of the
-    common tokens' logits over that which the current attention alone would give: the decoder's
-    memory freezes attention, the more the faster it moves (ratios 0.01, 0.1, 1, 10)."""
+    common tokens' logits over that of the pull projected on the current directions: the decoder's
+    memory slows attention down, the more the faster it moves (ratios 0.01, 0.1, 1, 10)."""
     (a, b), (c, d) = axes
     draw_top_logits((true, decoupled, closed, forgetful), a)
     draw_drops((one, one_decoupled, one_closed, one_forgetful), b)

@@ -48,7 +48,7 @@ class Observed(ps.Observables):
         symbol=r"\gamma\beta_{nn'}", doc="minus the coefficient of another f_n' in g_n"
     )
     lag: Scalar = ps.field(
-        doc="velocity of the common tokens' logits over what the current directions alone give"
+        doc="velocity of the common tokens' logits over that of the pull projected on the current directions"
     )
     xi_eff: Classes = ps.field(
         symbol=r"\xi", doc="velocity of the top distinct logit, K / (eta_Z f^2) times"

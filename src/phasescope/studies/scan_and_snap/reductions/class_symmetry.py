@@ -205,8 +205,8 @@ def coefficients(state: State, profile: Profile) -> tuple[Array, Array]:
 
 
 def lag(state: State, profile: Profile) -> Array:
-    r"""$\dot z$ of the common tokens over what the current $F$ alone would make of it: 1 without
-    memory."""
+    r"""$\dot z$ of the common tokens over that of the pull projected on the current $F$, by least
+    squares: 1 if the attention never moved."""
     f = direction(state.z_d, state.z_c, profile)
     p = predict(*logits(state, f), profile)
     _, true = _attention_gradient(state, f, p, profile)

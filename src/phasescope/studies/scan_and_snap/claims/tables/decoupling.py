@@ -62,13 +62,13 @@ def batch_1_decoder(
 
 
 def pull_coefficients(
-    tokens: int, classes: int, outputs: int, eta_Y: float, steps: int
+    tokens: int, classes: int, outputs: int, eta_Y: float, steps: int, common: float = 0.5
 ) -> xr.Dataset:
     r"""Least-squares coefficients of $g_n = Y r_n$ on F, decoupled and with equal counts, against
     Theorem 1's formula.
 
     `printed` has the sign of the $q_0$ term as printed, `corrected` the other one."""
-    F = overlapping(tokens, classes, 0.5)
+    F = overlapping(tokens, classes, common)
     M = outputs
     E = correction(F)
     zeta = directions(outputs, classes)
@@ -85,6 +85,7 @@ def pull_coefficients(
     printed = q_1 * E + q_0 * others
     dims = ("class", "other")
     values = {"beta": -found / gamma, "corrected": beta, "printed": printed}
+    values |= {"remainder": -found / gamma - E, "overlap": F.T @ F}
     coords = {"outputs": M, "class": np.arange(classes), "other": np.arange(classes)}
     return xr.Dataset({k: (dims, np.where(off, v, np.nan)) for k, v in values.items()}, coords)
 

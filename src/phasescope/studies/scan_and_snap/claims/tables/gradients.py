@@ -105,3 +105,12 @@ def finite_length(lengths: tuple[int, ...], samples: int) -> xr.Dataset:
         {"rms": ("length", np.array(rms) / size), "bias": ("length", np.array(bias) / size)},
         {"length": list(lengths)},
     )
+
+
+def frequencies(lengths: tuple[int, ...], draws: int, probability: tuple[float, ...]) -> xr.Dataset:
+    """How far the share of a token in a sequence is from its probability, over many draws."""
+    generator = np.random.default_rng(7)
+    p = np.array(probability)
+    off = [np.abs(generator.binomial(T - 1, p, (draws, len(p))) / (T - 1) - p) for T in lengths]
+    coords = {"length": list(lengths), "draw": np.arange(draws), "probability": p}
+    return xr.Dataset({"off": (("length", "draw", "probability"), np.stack(off))}, coords)
