@@ -54,7 +54,7 @@ _LAST_LATIN = "\u017f"
 # Commands of formulas that only set mathematics.
 _GREEK = """
     alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi pi
-    rho varrho sigma tau upsilon phi varphi chi psi omega
+    rho varrho sigma tau upsilon phi varphi chi psi omega varpi varsigma
     Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega
 """
 _MATHS = """
