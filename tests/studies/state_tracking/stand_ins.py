@@ -156,7 +156,9 @@ def _copying(spec: Any) -> xr.Dataset:
 def _limit(spec: Any) -> xr.Dataset:
     """The limit features, one neuron for each pair (image, value), reached from nothing with all sums kept."""
     action = spec.action
-    B = spec.clip * np.log(spec.vocabulary)
+    log_d = np.log(spec.vocabulary)
+    bias = spec.vocabulary**-0.5 * log_d
+    B = spec.clip * log_d + (1 - 1 / spec.power) / log_d - bias  # where sReLU(V + b) is the clip
     v_g, v_y = (float(v) for v in limit_sizes(action, B))
     n = action.values
     image = np.arange(action.values)
