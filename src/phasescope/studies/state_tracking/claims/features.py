@@ -20,10 +20,7 @@ from ..phases import (
 from ..theory_model import limits
 from . import evidence, premises
 
-SLOW = (
-    "pulls die once e^(conf/2) << d: after the updates that descent can pay V is log d + log(eta t / n^2), "
-    "{value:.3g} from the limit"
-)
+SLOW = "pulls die once a confounder is far below log d: after the updates that descent can pay, V is {value:.3g} from the limit"
 CLOSE = ps.chosen(0.1, "7 b: the theorem has O(d^c b)")
 NEAR = ps.chosen(0.05, "4 b: the theorem has O(d^c b)")
 TENTH = ps.chosen(0.10, "one pair of neighbours in ten")

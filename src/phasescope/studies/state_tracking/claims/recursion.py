@@ -126,9 +126,6 @@ def symmetric_tasks_do_better_at_equal_attention(cyclic, *symmetric):
     ) & ps.guard(ps.within(rates, 0.0, 1.0, "accuracy of S3, S4, S5"))
 
 
-LATE = "C_B = 10 is not large enough: {where}, accuracy {value:.2g}"
-
-
 def _solves_twice(*runs) -> ps.Verdict:
     return ps.all_of(_all_right(solved(run, 2)) for run in runs) & ran_to_the_end(*runs)
 

@@ -34,8 +34,8 @@ STAGES = recorded.epochs_stages["epochs_stages_S5"]
 GROUPS = ("C6", "S5")
 GUESSED = "trained end to end; not the numbers of the protocol"
 SPIKE = (
-    "the loss of one seed of S5 jumps at a late record, beyond the bound that was set before the run: its mean over the last "
-    "quarter is {value:.2g}"
+    "the loss of one seed of the symmetric task jumps at a late record, beyond the bound that was set before the run: its "
+    "mean over the last quarter is {value:.2g}"
 )
 
 
