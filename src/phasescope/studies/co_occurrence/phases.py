@@ -35,9 +35,9 @@ def first_phase_end(ds: xr.Dataset, margin: float = 0.0) -> xr.DataArray:
     return last_crossing(ds.margin_min - margin, ds.s).rename("kappa T_1")
 
 
-def turning_time(ds: xr.Dataset) -> xr.DataArray:
-    r"""$\kappa T_{0.5}$: from here on $-\dot G(\mu_3)$ exceeds both $\dot G(\mu_1)$ and $\dot G(\mu_2)$."""
-    fastest = ds.Gdot.sel(word=list(TARGETS)).max("word", skipna=False)
+def turning_time(ds: xr.Dataset, margin: float = 0.0) -> xr.DataArray:
+    r"""$\kappa T_{0.5}$: from here on $-\dot G(\mu_3)$ exceeds $\dot G(\mu_1)$ and $\dot G(\mu_2)$, 1 + `margin` times."""
+    fastest = (1 + margin) * ds.Gdot.sel(word=list(TARGETS)).max("word", skipna=False)
     return last_crossing(-ds.Gdot.sel(word=COMMON, drop=True) - fastest, ds.s).rename("kappa T_0.5")
 
 

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import jax.random as jr
 
 import phasescope as ps
@@ -23,6 +22,7 @@ from .observables import (
     coordinates,
     derive,
     measure_grams,
+    measure_neurons,
     measure_population,
     measure_symmetric_words,
 )
@@ -92,8 +92,9 @@ def six_families(spec: Spec) -> ps.Plan:
         return overlap_families.to_grams(*run.begin)
 
     def measure(run):
-        change = jnp.abs(run.moving.N - run.begin[0].N).max()
-        return measure_grams(now(run), begin(run), batch_of(run, spec), spec, N_change=change)
+        batch = batch_of(run, spec)
+        neurons = measure_neurons(run.moving, *run.begin, batch, spec)
+        return measure_grams(now(run), begin(run), batch, spec, **neurons)
 
     return ps.Plan(
         init=init,

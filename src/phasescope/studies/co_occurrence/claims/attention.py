@@ -1,4 +1,4 @@
-"""Theorem 3.3 (2): what the attention has learned, and whether it matters."""
+"""Theorem 3.3 (2) and Appendices F.6, F.7: what the attention has learned."""
 
 from __future__ import annotations
 
@@ -8,212 +8,398 @@ import xarray as xr
 import phasescope as ps
 
 from ..closed_forms import late_time
-from ..phases import (
-    SCORES,
-    at_the_end,
-    frozen,
-    ran_to_the_end,
-    side_by_side,
-    signed,
-    spec_of,
-    trained,
-)
+from ..phases import SCORES, at_the_end, at_time, signed, spec_of, trained
 from . import evidence
-from .late_time import cases
+from .parts import (
+    by_width,
+    in_phase_2,
+    learns,
+    mean_by_width,
+    numbers,
+    order_of_scores,
+    scanned,
+    settled,
+    told,
+)
+from .premises import condition_1, lazy
 
-
-def scale_of_scores(ds: xr.Dataset, runs) -> xr.DataArray:
-    """omega = sigma_0^2 m / (sqrt(m) L sigma_1^2 m m1), the order of the learned scores."""
-    specs = [spec_of(run) for run in runs]
-    omega = [s.scale_0**2 / (s.width**0.5 * s.length * s.scale_1**2 * s.output_norm) for s in specs]
-    return xr.DataArray(omega, {"width": ds.width}, ["width"])
+GROWS = "the growth of beta slows small widths, and the ratio rises with m towards its limit: {measured}"
 
 
 @ps.claim(
-    "Theorem 3.3 (2), Lemma F.16, signs",
-    ps.theory(*evidence.theory_runs),
-    ps.published(evidence.figure_1),
-    id="T3.3-ii-signs",
+    "Theorem 3.3 (2), signs",
+    ps.on("training", *evidence.theory_runs),
+    ps.on("training", evidence.figure_1_descent),
+    id="thm3.3-ii-signs",
+    aliases=("T3.3-ii-signs",),
+    kind="sign",
+    tex=r"C_{1,2}, C_{2,1}, -C_{3,1}, -C_{3,2} > 0",
+    page="Section 3, Theorem 3.3, item 2",
+    assumes=condition_1,
 )
 def attention_has_learned_four_coefficients(*runs):
-    """At the end C_12, C_21 > 0 > C_31, C_32, each more than 1.5 times any coefficient of a pair with an irrelevant word."""
-    ds = side_by_side(runs, "C", "C_random")
-    learned = at_the_end(signed(ds.C, SCORES))
-    ratio = learned / at_the_end(ds.C_random)
-    return ps.at_least(ratio, 1.5, "signed C / largest with an irrelevant word") & ran_to_the_end(
-        *runs
-    )
+    """At the end C_12 and C_21 are positive, C_31 and C_32 negative."""
+    found = []
+    for run in map(trained, runs):
+        found.append(ps.positive(at_the_end(signed(run.C, SCORES)), "signed coefficient"))
+    return ps.all_of(found) & learns(*runs)
+
+
+def at_fixed_time(run: xr.Dataset) -> float:
+    """log tau = 18.4, where the runs with noise end."""
+    return 1e8 if spec_of(run).clock == "natural" else float(run.tau.isel(time=-1).max())
+
+
+def scores_then(run: xr.Dataset) -> xr.DataArray:
+    """The four signed coefficients at kappa t = 1e8."""
+    return at_time(signed(run.C, SCORES), run, at_fixed_time(run))
 
 
 @ps.claim(
-    "Theorem 3.3 (2), Lemma F.16, ratio", ps.theory(*evidence.theory_runs), id="T3.3-ii-ratio"
-)
-def the_common_word_is_shunned_as_much_as_targets_attract(*runs):
-    """(|C_31| + |C_32|) / (C_12 + C_21), each a mean over seeds, is between 0.8 and 1 at n = 48 and every width; the hard-margin
-    solution gives 0.957 in the limit."""
-    C = at_the_end(side_by_side(runs, "C").C).mean("seed", skipna=False)
-
-    def coefficient(key, query):
-        return C.sel(key=key, query=query, drop=True)
-
-    attracted = coefficient(1, 2) + coefficient(2, 1)
-    shunned = -(coefficient(3, 1) + coefficient(3, 2))
-    ratio = ps.within(shunned / attracted, 0.8, 1.0, "ratio")
-    return ratio & ps.positive(attracted, "C_12 + C_21") & ran_to_the_end(*runs)
-
-
-@ps.claim("Theorem 3.3 (2), order", ps.theory(*evidence.theory_runs[3:]), id="T3.3-ii-order")
-def scores_grow_like_log_squared(*runs):
-    """C_12 = Theta(omega log^2 tau) with one constant for m >= 1024, 2.2 to 2.8: the theorem omits the log^2, which is 339."""
-    ds = side_by_side(runs, "C")
-    order = scale_of_scores(ds, runs) * np.log(at_the_end(ds.tau)) ** 2
-    mean = (ds.C.sel(key=1, query=2, drop=True) + ds.C.sel(key=2, query=1, drop=True)) / 2
-    return ps.within(
-        at_the_end(mean) / order, 2.2, 2.8, "(C_12 + C_21) / 2 omega log^2 tau"
-    ) & ran_to_the_end(*runs)
-
-
-@ps.claim(
-    "Theorem 3.3 (2), scaling in m",
-    ps.theory(
-        *evidence.theory_runs,
-        expect=ps.Outcome.FAILS,
-        because="the growth of beta slows small widths: the exponent is -0.9 on the first octave and -1.45 on the last",
-    ),
-    id="T3.3-ii-m",
+    "Theorem 3.3 (2), Lemma F.16: order in m",
+    ps.on("training", *evidence.theory_runs, expect="not_yet", because=GROWS),
+    ps.on("population", *evidence.ladder),
+    id="thm3.3-ii-order",
+    aliases=("T3.3-ii-m", "T3.3-ii-order"),
+    kind="theta",
+    tex=r"C_{1,2}, C_{2,1}, -C_{3,1}, -C_{3,2} = \Theta\big(\tfrac{\sigma_0^2m}{\sqrt mL\sigma_1^2mm_1} + "
+    r"\tfrac{\sigma_0^2\sqrt m}{\sqrt m\sigma_1^2mm_1}\big)",
+    page="Section 3, Theorem 3.3, item 2; Appendix F.6, Lemma F.16",
+    as_=("m", "inf"),
+    assumes=condition_1,
 )
 def learned_scores_fall_like_m_to_minus_three_halves(*runs):
-    """C_12 at kappa t = 1e8 falls like m^-3/2: over every octave of m the exponent of the mean over seeds is within 0.1."""
-    C = at_the_end(side_by_side(runs, "C").C.sel(key=1, query=2)).mean("seed", skipna=False)
-    octaves = xr.DataArray(
-        np.diff(np.log(C.values)) / np.diff(np.log(C.width.values)),
-        {"width": C.width[1:]},
-        ["width"],
-    )
-    return ps.within(octaves, -1.6, -1.4, "exponent of C_12") & ran_to_the_end(*runs)
+    """At kappa t = 1e8 the four coefficients over the printed order, which is m^-3/2 for large m, stay between
+    two constants. Without noise it is looked at from m = 4096 on."""
+
+    def measure(run):
+        return told(scores_then(run) / order_of_scores(spec_of(run)))
+
+    return ps.big_theta(
+        by_width(settled(runs), measure), along="m", what="C over its order"
+    ) & learns(*runs)
 
 
 @ps.claim(
-    "Theorem 3.3 (2), irrelevant words", ps.theory(*evidence.theory_runs), id="T3.3-ii-random"
+    "Theorem 3.3 (2) at T* = poly(m)",
+    ps.on(
+        "population",
+        *evidence.ladder,
+        expect="false",
+        because="the coefficients grow like log^2 t, which Theta without a tilde does not allow at T* = poly(m): {measured}",
+    ),
+    id="thm3.3-ii-Tstar",
+    kind="theta",
+    tex=r"C^{(T^\star)}_{1,2} = \Theta\big(\tfrac{\sigma_0^2m}{\sqrt mL\sigma_1^2mm_1} + "
+    r"\tfrac{\sigma_0^2\sqrt m}{\sqrt m\sigma_1^2mm_1}\big), \quad T^\star = \Theta(\mathrm{poly}(m))",
+    page="Section 3, Theorem 3.3, item 2",
+    as_=("m", "inf"),
+    assumes=condition_1,
+)
+def scores_at_a_power_of_m_have_the_printed_order(*runs):
+    """At T* = m^p, for p = 1, 2, 3, C_12 over the printed order stays between two constants as m grows."""
+    found = []
+    for power in evidence.POWERS:
+        ratios = by_width(settled(runs), lambda run, power=power: at_power(run, power, 0))
+        found.append(ps.big_theta(ratios, along="m", what=f"C_12 over its order, p = {power}"))
+    by = "closed_forms.late_time: scores multiply log^2 tau (E11)"
+    return ps.refuted(ps.all_of(found), by) & learns(*runs)
+
+
+def at_power(run: xr.Dataset, power: int, logs: int) -> np.ndarray:
+    """C_12 at t = m^power over the printed order and a power of log tau."""
+    spec = spec_of(run)
+    tau = spec.kappa * float(spec.width) ** power
+    C_12 = at_time(run.C.sel(key=1, query=2, drop=True), run, tau)
+    return told(C_12 / order_of_scores(spec) / np.log(tau) ** logs)
+
+
+@ps.claim(
+    "Theorem 3.3 (2) with log^2 (E11)",
+    ps.on("population", *evidence.ladder),
+    id="thm3.3-ii-logs",
+    kind="theta",
+    whose="corrected",
+    erratum="E11",
+    tex=r"C^{(T^\star)}_{1,2} = \Theta\big(\tfrac{\sigma_0^2m}{\sqrt mL\sigma_1^2mm_1}\log^2(\kappa T^\star)\big)",
+    page="Section 3, Theorem 3.3, item 2",
+    as_=("m", "inf"),
+    assumes=condition_1,
+)
+def scores_at_a_power_of_m_grow_like_log_squared(*runs):
+    """At T* = m^p, for p = 1, 2, 3, C_12 over the printed order and log^2 of kappa T* stays between two
+    constants as m grows."""
+    found = []
+    for power in evidence.POWERS:
+        ratios = by_width(settled(runs), lambda run, power=power: at_power(run, power, 2))
+        found.append(
+            ps.big_theta(ratios, along="m", what=f"C_12 over its order and log^2, p = {power}")
+        )
+    return ps.all_of(found) & learns(*runs)
+
+
+@ps.claim(
+    "Lemma F.16, rates",
+    ps.on("training", *evidence.theory_runs),
+    id="lemF.16-rates",
+    kind="theta",
+    tex=r"\dot S_{21}, -\dot S_{31} = \tfrac1{\sqrt m}\tilde\Theta(\hat L^{(t)}\sigma_0^2m)\tfrac1L",
+    page="Appendix F.6, Lemma F.16",
+    as_=("m", "inf"),
+    up_to_logs=True,
+    assumes=condition_1,
+)
+def scores_move_with_the_loss(*runs):
+    """From T_1 on the rates of the four scores, over the loss times sigma_0^2 m / (sqrt(m) L) and log tau, stay
+    between two constants at every width, for C_T1 large enough."""
+
+    def judge(c):
+        def measure(run):
+            spec = spec_of(run)
+            values, _, root = numbers(spec)
+            unit = run.loss * values / (root * spec.length) * run.s
+            return told(signed(run.Sdot, SCORES) / unit, in_phase_2(run, c))
+
+        return ps.big_theta(by_width(runs, measure), along="m", what="rate over its order")
+
+    return scanned(judge) & learns(*runs)
+
+
+@ps.claim(
+    "Theorem 3.3 (2), Lemma F.16: irrelevant words",
+    ps.on("training", *evidence.theory_runs),
+    id="thm3.3-ii-irrelevant",
+    aliases=("T3.3-ii-random",),
+    kind="upper",
+    tex=r"C_{i_1,i_2} \le \tilde O\big(\tfrac{\sigma_0^2m}{n\sqrt mL\sigma_1^2mm_1} + \tfrac{\sigma_0^2\sqrt "
+    r"m}{\sqrt m\sigma_1^2mm_1}\big), \quad i_1 \text{ or } i_2 > 3",
+    page="Section 3, Theorem 3.3, item 2; Appendix F.6, Lemma F.16",
+    as_=("m", "inf"),
+    up_to_logs=True,
+    assumes=condition_1,
 )
 def irrelevant_words_hardly_enter_the_attention(*runs):
-    """The largest coefficient of a pair with an irrelevant word is below 0.3 of C_12 at m = 128 and falls with m."""
-    ds = side_by_side(runs, "C", "C_random")
-    share = at_the_end(ds.C_random / ds.C.sel(key=1, query=2)).mean("seed", skipna=False)
-    return (
-        ps.within(share, 0.1, 0.3, "share")
-        & ps.decreasing(share, "share", "width")
-        & ran_to_the_end(*runs)
-    )
+    """At kappa t = 1e8 the largest coefficient of a pair with an irrelevant word, over its bound and log^2 m,
+    does not grow with m."""
+
+    def measure(run):
+        spec = spec_of(run)
+        values, read_out, root = numbers(spec)
+        bound = (
+            values / (spec.samples * root * spec.length * read_out) + values / root**2 / read_out
+        )
+        return told(at_the_end(run.C_random) / (bound * np.log(spec.width) ** 2))
+
+    return ps.big_o(by_width(runs, measure), along="m", what="C over its bound") & learns(*runs)
 
 
 @ps.claim(
-    "Theorem 3.3 (2), what it is silent about (ours)", ps.beyond(evidence.many), id="T3.3-ii-silent"
+    "Theorem 3.3, after (3): order-level smaller",
+    ps.on("training", *evidence.theory_runs),
+    id="thm3.3-ii-smaller",
+    kind="monotone",
+    tex=r"\max_{i_1\text{ or }i_2>3}|C_{i_1,i_2}| / C_{1,2} \text{ falls with } m",
+    page="Section 3, after Theorem 3.3",
+    assumes=condition_1,
+)
+def irrelevant_words_matter_less_in_wider_networks(*runs):
+    """The largest coefficient of a pair with an irrelevant word over C_12, a mean over seeds at the end, falls
+    as m grows."""
+
+    def measure(run):
+        return at_the_end(run.C_random / run.C.sel(key=1, query=2, drop=True))
+
+    share = mean_by_width(runs, measure)
+    return ps.decreasing(share, "share", "m") & learns(*runs)
+
+
+@ps.claim(
+    "Theorem 3.3 (2): common word against target words (ours)",
+    ps.on("training", *evidence.theory_runs),
+    id="ours-scores-ratio",
+    aliases=("T3.3-ii-ratio",),
+    kind="approx",
+    whose="ours",
+    tex=r"(|C_{31}| + |C_{32}|)/(C_{12} + C_{21}) \approx 0.957",
+    page="Section 3, Theorem 3.3, item 2",
+    assumes=condition_1,
+)
+def the_common_word_is_shunned_as_much_as_targets_attract(*runs):
+    """(|C_31| + |C_32|) / (C_12 + C_21), each a mean over seeds, is that of the hard-margin solution at n = 48,
+    L = 4, which is 0.957, within 15%, at every width."""
+    near = ps.chosen(0.15, "3 / log tau: the start, which the limit forgets")
+    found = []
+    for run in map(trained, runs):
+        spec = spec_of(run)
+        C = at_the_end(run.C).mean("seed", skipna=False)
+        limit = late_time(spec.samples, spec.length).scores
+        attracted = C.sel(key=1, query=2) + C.sel(key=2, query=1)
+        shunned = C.sel(key=3, query=1) + C.sel(key=3, query=2)
+        found.append(
+            ps.agree(-shunned / attracted, -limit[2, 0] / limit[0, 1], rtol=near, what="ratio")
+        )
+    return ps.all_of(found) & learns(*runs)
+
+
+@ps.claim(
+    "Corollary F.17, as printed",
+    ps.on(
+        "training",
+        *evidence.theory_runs,
+        expect="false",
+        because="scores enter the softmax divided by sqrt(m), which the statement forgets and the proof has (E6): {measured}",
+    ),
+    id="corF.17-printed",
+    kind="theta",
+    tex=r"\partial_tp_{q\leftarrow\mu,k\leftarrow\nu} = \tfrac1{\sqrt m}\tilde\Theta(\hat "
+    r"L^{(t)}\sigma_0^2m)\tfrac1{L^2}",
+    page="Appendix F.6, Corollary F.17",
+    as_=("m", "inf"),
+    up_to_logs=True,
+    assumes=condition_1,
+)
+def attention_weights_move_as_printed(*runs):
+    """The largest change of an attention weight by kappa t = 1e8, over what the printed rate adds up to, stays
+    between two constants."""
+    found = ps.big_theta(
+        by_width(runs, lambda run: weights_moved(run, 1)), along="m", what="change of p"
+    )
+    return ps.refuted(found, by="p is a softmax of S / sqrt(m): Equation (1)") & learns(*runs)
+
+
+def weights_moved(run: xr.Dataset, roots: int) -> np.ndarray:
+    """The largest change of an attention weight over sigma_0^2 m / (L^2 sigma_1^2 m m1) and a power of sqrt(m)."""
+    spec = spec_of(run)
+    values, read_out, root = numbers(spec)
+    moved = at_time(run.p_dev, run, at_fixed_time(run))
+    return told(moved / (values / (root**roots * spec.length**2 * read_out)))
+
+
+@ps.claim(
+    "Corollary F.17, with 1/m (E6)",
+    ps.on("training", *evidence.theory_runs, expect="not_yet", because=GROWS),
+    ps.on("population", *evidence.ladder),
+    id="corF.17-corrected",
+    kind="theta",
+    whose="corrected",
+    erratum="E6",
+    tex=r"\partial_tp_{q\leftarrow\mu,k\leftarrow\nu} = \tfrac1m\tilde\Theta(\hat L^{(t)}\sigma_0^2m)\tfrac1{L^2}",
+    page="Appendix F.6, Corollary F.17",
+    as_=("m", "inf"),
+    up_to_logs=True,
+    assumes=condition_1,
+)
+def attention_weights_move_as_corrected(*runs):
+    """The largest change of an attention weight by kappa t = 1e8, over what the rate with 1/m adds up to, stays
+    between two constants. Without noise it is looked at from m = 4096 on."""
+    moved = by_width(settled(runs), lambda run: weights_moved(run, 2))
+    return ps.big_theta(moved, along="m", what="change of p") & learns(*runs)
+
+
+@ps.claim(
+    "Corollary F.17, last display",
+    ps.on("training", *evidence.theory_runs),
+    id="corF.17-bound",
+    aliases=("F.17",),
+    kind="upper",
+    tex=r"\max_{i,l_1,l_2}|p^{(t,i)}_{l_1,l_2} - p^{(0,i)}_{l_1,l_2}| \le O(1/L^2)",
+    page="Appendix F.6, Corollary F.17",
+    as_=("m", "inf"),
+    assumes=condition_1,
+)
+def attention_weights_hardly_move(*runs):
+    """L^2 times the largest change of an attention weight, up to kappa t = 1e8, does not grow with m: it falls."""
+
+    def measure(run):
+        return told(run.p_dev * spec_of(run).length ** 2)
+
+    return ps.big_o(by_width(runs, measure), along="m", what="L^2 max |p - p(0)|") & learns(*runs)
+
+
+@ps.claim(
+    "Lemma F.19",
+    ps.on("training", *evidence.theory_runs),
+    id="lemF.19-keys-queries",
+    aliases=("F.19",),
+    kind="rate",
+    tex=r"|\Delta K|, |\Delta Q| \le \tilde O\big(\tfrac{\sigma_0^2\sqrt m}{\sqrt m\sigma_1^2mm_1}\big) "
+    r"\propto m^{-2}",
+    page="Appendix F.7, Lemma F.19",
+    as_=("m", "inf"),
+    up_to_logs=True,
+    assumes=condition_1,
+)
+def keys_and_queries_hardly_move(*runs):
+    """From T_1 to kappa t = 1e8 the largest change of K and of Q, a mean over seeds, falls like log^2(m) m^-2
+    over the last octaves, m = 512 to 4096: the exponent is -2 within 0.3."""
+    near = ps.chosen(0.3, "the largest of thousands of entries in three draws")
+    wide = [run for run in runs if spec_of(run).width >= 512]
+    found = []
+    for name in ("K_change", "Q_change"):
+        moved = mean_by_width(wide, lambda run, name=name: at_the_end(run[name]))
+        found.append(ps.scales_like(moved, moved.m, -2.0, near, name, logs=2))
+    return ps.all_of(found) & learns(*runs)
+
+
+@ps.claim(
+    "Theorem 3.3 (2): what it is silent about (ours)",
+    ps.on("population", evidence.many),
+    id="ours-scores-silent",
+    aliases=("T3.3-ii-silent",),
+    kind="approx",
+    whose="ours",
+    tex=r"C_{12}:C_{11}:C_{31}:C_{13}:C_{33} = 14-\tfrac7L : 4-\tfrac{12}L : -(6+\tfrac{12}L) : 4-\tfrac{12}L "
+    r": 9-\tfrac{17}L",
+    page="Section 3, Theorem 3.3, item 2",
+    assumes=lazy,
 )
 def the_common_word_attends_to_itself(run):
-    """For many samples C_12 : C_11 : C_31 : C_13 : C_33 = 14 - 7/L : 4 - 12/L : -(6 + 12/L) : 4 - 12/L : 9 - 17/L, within 3% of
-    C_12 at kappa t = 1e8: C_33, which the theorem leaves out, is 0.44 of C_12 at L = 5."""
+    """For many samples C_12 : C_11 : C_31 : C_13 : C_33 = 14 - 7/L : 4 - 12/L : -(6 + 12/L) : 4 - 12/L : 9 -
+    17/L, within 3% of C_12 at kappa t = 1e8: C_33, which the theorem leaves out, is 0.44 of C_12 at L = 5."""
+    near = ps.chosen(0.03, "what is left of the start at log time 18")
     C = at_the_end(run.C)
     limit = C.copy(data=late_time(np.inf, spec_of(run).length).scores)
     ratio = C / C.sel(key=1, query=2, drop=True)
     expected = limit / limit.sel(key=1, query=2, drop=True)
     return (
-        ps.agree(ratio, expected, atol=0.03, what="C / C_12")
-        & ps.positive(C.sel(key=1, query=2), "C_12")
-        & ran_to_the_end(run)
+        ps.agree(ratio, expected, atol=near, what="C / C_12")
+        & ps.guard(ps.positive(C.sel(key=1, query=2), "C_12"))
+        & learns(run)
     )
 
 
-@ps.claim("C_33 at finite n (ours)", ps.beyond(*evidence.coefficient_runs), id="T3.3-ii-n")
+@ps.claim(
+    "Theorem 3.3 (2): C_33 at finite n (ours)",
+    ps.on("population", *evidence.coefficient_runs),
+    id="ours-C33-sign",
+    kind="sign",
+    whose="ours",
+    tex=r"C_{33} < 0 \text{ at } n = 24,\quad C_{33} > 0 \text{ at } n = 60, 90",
+    page="Section 3, Theorem 3.3, item 2",
+    assumes=lazy,
+)
 def the_sign_of_C33_depends_on_the_number_of_samples(*runs):
-    """At L = 5, kappa t = 1e8, C_33 / C_12 is -0.30, 0.077 and 0.190 at n = 24, 60 and 90, and |C_31| / C_12 is 1.135, 0.859 and
-    0.796, within 0.002: C_33 changes sign near n = 47."""
-
-    def over_C12(key, query):
-        return cases(
-            runs,
-            lambda run: at_the_end(run.C.sel(key=key, query=query) / run.C.sel(key=1, query=2)),
-        )
-
-    own = over_C12(3, 3)
-    shunned = -over_C12(3, 1)
-    return (
-        ps.agree(own, own.copy(data=[-0.3005, 0.0770, 0.1896]), atol=2e-3, what="C_33 / C_12")
-        & ps.agree(
-            shunned, shunned.copy(data=[1.1352, 0.8589, 0.7955]), atol=2e-3, what="|C_31| / C_12"
-        )
-        & ran_to_the_end(*runs)
-    )
-
-
-@ps.claim(
-    "Section 3: attention and MLP jointly enlarge the margin",
-    ps.theory(
-        *evidence.large_start,
-        expect=ps.Outcome.FAILS,
-        because="frozen attention ends with the same loss to 0.05%",
-    ),
-    ps.published(
-        evidence.figure_1,
-        expect=ps.Outcome.FAILS,
-        because="frozen attention ends with a loss only 0.7 to 1.1% higher",
-    ),
-    id="X3",
-)
-def attention_matters_to_the_loss(*runs):
-    """Training with the attention frozen at its start ends with a loss at least 10% higher."""
-    ratio = xr.concat(
-        [at_the_end(frozen(r).loss) / at_the_end(trained(r).loss) for r in runs], "run"
-    )
-    return ps.at_least(ratio, 1.1, "loss with frozen attention / loss") & ran_to_the_end(*runs)
-
-
-@ps.claim(
-    "Irrelevance of attention (ours)",
-    ps.theory(*evidence.large_start),
-    ps.published(evidence.figure_1),
-    id="X3-irrelevant",
-)
-def attention_is_irrelevant_to_the_loss(*runs):
-    """Frozen attention ends with a loss higher by less than 2%, and higher it is: 1.007 to 1.011 in the experiment, 1.0005
-    and less in the theorems' regime at zeta = 1."""
-    ratio = xr.concat(
-        [at_the_end(frozen(r).loss) / at_the_end(trained(r).loss) for r in runs], "run"
-    )
-    higher = ps.positive(ratio - 1, "loss with frozen attention / loss - 1")
-    return (
-        higher
-        & ps.at_most(ratio - 1, 0.02, "loss with frozen attention / loss - 1")
-        & ran_to_the_end(*runs)
-    )
-
-
-@ps.claim("Where attention matters (ours)", ps.beyond(evidence.relevance), id="X3-where")
-def attention_matters_for_small_outputs(runs):
-    """With smaller output weights the attention has time to move: at n = 60 and kappa t = 1e6, frozen attention ends with 1.002,
-    1.07, 3.7, 10.7 and 10.1 times the loss for |a|^2 = 256, 1, 1/256, 1e-4, 1e-6, within 3%. From 1e-4 on S_31 is positive,
-    against Theorem 3.2."""
-    end = runs.isel(time=-1)
-    ratio = (frozen(end).loss / trained(end).loss).isel(output=[0, 2, 4, 6, 8])
-    expected = ratio.copy(data=[1.002, 1.07, 3.7, 10.7, 10.1])
-    S_31 = trained(end).C.sel(key=3, query=1)
-    return (
-        ps.within(ratio / expected, 0.97, 1.03, "frozen / trained loss, over what is expected")
-        & ps.negative(S_31.isel(output=slice(0, 5)), "S_31 for |a|^2 >= 1/256")
-        & ps.positive(S_31.isel(output=slice(6, None)), "S_31 for |a|^2 <= 1e-4")
-        & ran_to_the_end(runs)
-    )
+    """At L = 5 and kappa t = 1e8 C_33 is negative at n = 24 and positive at n = 60 and 90."""
+    found = []
+    for run, sign in zip(runs, (-1.0, 1.0, 1.0), strict=True):
+        ratio = at_the_end(run.C.sel(key=3, query=3) / run.C.sel(key=1, query=2))
+        found.append(ps.positive(sign * ratio, "signed C_33 / C_12"))
+    return ps.all_of(found) & learns(*runs)
 
 
 claims = (
     attention_has_learned_four_coefficients,
-    the_common_word_is_shunned_as_much_as_targets_attract,
-    scores_grow_like_log_squared,
     learned_scores_fall_like_m_to_minus_three_halves,
+    scores_at_a_power_of_m_have_the_printed_order,
+    scores_at_a_power_of_m_grow_like_log_squared,
+    scores_move_with_the_loss,
     irrelevant_words_hardly_enter_the_attention,
+    irrelevant_words_matter_less_in_wider_networks,
+    the_common_word_is_shunned_as_much_as_targets_attract,
+    attention_weights_move_as_printed,
+    attention_weights_move_as_corrected,
+    attention_weights_hardly_move,
+    keys_and_queries_hardly_move,
     the_common_word_attends_to_itself,
     the_sign_of_C33_depends_on_the_number_of_samples,
-    attention_matters_to_the_loss,
-    attention_is_irrelevant_to_the_loss,
-    attention_matters_for_small_outputs,
 )

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 import phasescope as ps
 
+from ..spec import presets
 from ..theory import gram, orthogonal, population, six_families
-from ..training import weights
+from ..training import gram_descent, weights
 from . import tables
 
+POWERS = (1, 2, 3)  # T* = m^p
 WIDTHS = (128, 256, 512, 1024, 2048, 4096)
 SEEDS = 3
 
@@ -23,17 +27,34 @@ def log_times(first: float, last: float, per_decade: float) -> list[float]:
 EARLY = [0.0, *log_times(0.1, 1.0, 4)[:-1], *log_times(1.0, 30.0, 22)]
 LATE = [*EARLY[:-1], *log_times(30.0, 1e8, 7)]
 
+theory_numbers = presets["theory"]
 # The theorems' regime: L = 4, n = 48 with all irrelevant words distinct, m1 = 64, zeta = 0.1, to kappa t = 1e8.
 theory_runs = tuple(
     ps.sweeps(gram, preset="theory", width=m, seeds=SEEDS, block=SEEDS, at=LATE) for m in WIDTHS
 )
 wide_runs = theory_runs[-2:]
 # Only the start, in which the neurons are seen.
+TO_100 = [*EARLY[:-1], *log_times(30.0, 100.0, 10)]
 neuron_runs = tuple(
     ps.sweeps(
-        six_families, preset="theory", width=m, seeds=SEEDS, block=SEEDS, horizon=30.0, at=EARLY
+        six_families, preset="theory", width=m, seeds=SEEDS, block=SEEDS, horizon=100.0, at=TO_100
     )
     for m in WIDTHS
+)
+# The first phase for smaller and smaller starts.
+ZETAS = (1.0, 0.5, 0.2, 0.1, 0.03)
+start_runs = tuple(
+    ps.sweeps(
+        gram,
+        preset="theory",
+        width=1024,
+        zeta=zeta,
+        seeds=SEEDS,
+        block=SEEDS,
+        horizon=100.0,
+        at=TO_100,
+    )
+    for zeta in ZETAS
 )
 # Larger initial weights, with the attention trained and frozen.
 large_start = tuple(
@@ -57,6 +78,12 @@ def of_epochs(per_decade: float) -> list[float]:
     return [0.0, *(0.01 * np.unique(np.round(log_times(1.0, EPOCHS, per_decade)))).tolist()]
 
 
+# Its gradient descent, exactly, in the Gram matrices; recorded, since eight times 30,000 steps take minutes.
+RECORDED = Path(__file__).parent.parent / "recorded"
+figure_1_descent = ps.recorded(
+    ps.sweeps(gram_descent, preset="figure1", seeds=8, at=of_epochs(16)),
+    RECORDED / "figure_1.zip",
+)
 figure_1 = ps.sweeps(gram, preset="figure1", attention=[1.0, 0.0], seeds=8, at=of_epochs(16))
 figure_1_literal = ps.sweeps(
     gram, preset="figure1_literal", attention=[1.0, 0.0], seeds=8, at=of_epochs(16)
@@ -84,6 +111,20 @@ def lazy(samples: int, length: int, horizon: float = 1e8) -> ps.Request:
         **LAZY,
     )
 
+
+# The theorems' regime without noise, in the limit of many rows: 12 widths over more than three decades.
+LADDER = tuple(2**k for k in range(8, 20))
+LADDER_END = 1e26
+ladder = tuple(
+    ps.runs(
+        orthogonal,
+        preset="theory",
+        width=m,
+        horizon=LADDER_END,
+        at=[*EARLY[:-1], *log_times(30.0, LADDER_END, 7)],
+    )
+    for m in LADDER
+)
 
 test_runs = tuple(lazy(n, L, float(np.exp(40.0))) for n, L in ((48, 4), (24, 5), (600, 5)))
 ratio_runs = (lazy(48, 4), lazy(600, 5), lazy(6000, 5))
@@ -118,6 +159,7 @@ SMALL = {
     "horizon": 1e4,
     "at": ps.log_times(1e4, first=0.1, per_decade=5),
 }
+small_families = ps.runs(six_families, **SMALL)
 SMALL_DESCENT = {
     "preset": "tiny",
     "steps": 2000,
@@ -137,10 +179,12 @@ SMALL_SYMMETRIC = {
 # The closed system where every irrelevant word stands in one place only, and where words repeat.
 distinct_words = ps.tables(tables.closed_system_errors, words="distinct")
 shared_words = ps.tables(tables.closed_system_errors, words="shared")
-# One draw of the weights at each width and seed; three sizes zeta of the start.
-WIDE = (1024, 4096, 16384)
-small_starts = ps.tables(tables.starts, widths=(256, *WIDE), zeta=0.1, seeds=3)
-wide_starts = ps.tables(tables.starts, widths=WIDE[1:], zeta=0.1, seeds=3)
-narrow_starts = ps.tables(tables.starts, widths=(256, WIDE[0]), zeta=0.1, seeds=3)
-large_starts = ps.tables(tables.starts, widths=(256, *WIDE), zeta=1.0, seeds=3)
-tiny_starts = ps.tables(tables.starts, widths=(256, *WIDE), zeta=0.003, seeds=3)
+# Draws of the weights at time 0: over the width, over the size of the start, over the number of samples.
+START_WIDTHS = (128, 256, 512, 1024, 2048, 4096, 8192, 16384)
+START_ZETAS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
+START_SAMPLES = (24, 48, 96, 192)
+starts = ps.tables(tables.draws_over_width, widths=START_WIDTHS, zeta=0.1, seeds=40)
+starts_over_zeta = ps.tables(tables.draws_over_zeta, zetas=START_ZETAS, width=1024, seeds=80)
+starts_over_samples = ps.tables(
+    tables.draws_over_samples, counts=START_SAMPLES, width=1024, seeds=20
+)

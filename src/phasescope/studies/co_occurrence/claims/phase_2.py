@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import xarray as xr
 
 import phasescope as ps
@@ -9,177 +10,323 @@ import phasescope as ps
 from ..phases import (
     OVERLAPS,
     SCORES,
-    after,
     at_the_end,
+    at_time,
     first_phase_end,
-    ran_to_the_end,
-    side_by_side,
     signed,
+    trained,
 )
 from . import evidence
+from .parts import by_width, in_phase_2, learns, scanned, told
+from .phase_1 import C
+from .premises import condition_1
 
-FEW = "n = 12 is below 3 (L + 1) = 18: samples are told apart by their own irrelevant words"
-
-
-def later(ds: xr.Dataset, margin: float = 0.0) -> xr.DataArray:
-    """Marks the records of phase 2 (from where all margins exceed `margin`); all records, if it never begins."""
-    end = first_phase_end(ds, margin)
-    return after(ds, end) | end.isnull()
+FEW = "n is below 3 (L + 1), far below L^2: samples are told apart by their own irrelevant words ({measured})"
 
 
-def phase_2_began(ds: xr.Dataset, *runs: xr.Dataset) -> ps.Verdict:
-    """Undecided where some sample is not right for good: phase 2 has not begun."""
-    return ps.positive(first_phase_end(ds), "kappa T_1") & ran_to_the_end(*runs)
+def always(runs, condition, what: str) -> ps.Verdict:
+    """Something is positive at all records from T_1 on, in every run, for C_T1 large enough."""
+
+    def judge(c):
+        found = []
+        for run in map(trained, runs):
+            found.append(ps.positive(condition(run), what, where=in_phase_2(run, c)))
+        return ps.all_of(found)
+
+    return scanned(judge) & learns(*runs)
 
 
 @ps.claim(
     "Theorem 3.2 (1), Lemma 4.7",
-    ps.theory(*evidence.theory_runs),
-    ps.published(evidence.figure_1),
-    ps.beyond(*evidence.large_start),
-    id="T3.2-i",
+    ps.on("training", *evidence.theory_runs),
+    ps.on("training", evidence.figure_1_descent),
+    id="thm3.2-i-scores",
+    aliases=("T3.2-i",),
+    kind="sign",
+    tex=r"\dot S_{21}, \dot S_{12} > 0 > \dot S_{31}, \dot S_{32} \text{ on } (T_1, T_2)",
+    page="Section 3, Theorem 3.2, item 1; Lemma 4.7",
+    assumes=condition_1,
 )
 def attention_moves_as_predicted(*runs):
-    """At all times after T_1 the scores of mu_1 and mu_2 for each other rise, and those of mu_3 as their key fall."""
-    ds = side_by_side(runs, "Sdot")
-    return ps.positive(
-        signed(ds.Sdot, SCORES), "signed rate of a score", where=later(ds)
-    ) & phase_2_began(ds, *runs)
+    """At all times after T_1 the scores of mu_1 and mu_2 for each other rise, and those of mu_3 as their key
+    fall, for C_T1 large enough."""
+    return always(runs, lambda run: signed(run.Sdot, SCORES), "signed rate of a score")
 
 
 @ps.claim(
-    "Theorem 3.2 (2), Corollary 4.6",
-    ps.theory(*evidence.theory_runs),
-    ps.published(evidence.figure_1),
-    id="T3.2-ii",
+    "Theorem 3.2 (2), Corollary 4.6, Corollary F.13",
+    ps.on("training", *evidence.theory_runs),
+    ps.on("training", evidence.figure_1_descent),
+    id="thm3.2-ii-overlaps",
+    aliases=("T3.2-ii",),
+    kind="sign",
+    tex=r"\dot A_{12}, \dot A_{11}, \dot A_{22} > 0 > \dot A_{13}, \dot A_{23} \text{ on } (T_1, T_2)",
+    page="Section 3, Theorem 3.2, item 2; Corollary 4.6; Corollary F.13",
+    assumes=condition_1,
 )
 def value_overlaps_move_as_predicted(*runs):
-    """At all times after T_1 the overlap A_12 of the targets' values rises (as do A_11, A_22), A_13 and A_23 fall."""
-    ds = side_by_side(runs, "Adot")
-    rates = signed(ds.Adot, OVERLAPS | {(1, 1): 1.0, (2, 2): 1.0})
-    return ps.positive(rates, "signed rate of A", where=later(ds)) & phase_2_began(ds, *runs)
+    """At all times after T_1 the overlaps A_12, A_11 and A_22 of the targets' values rise, A_13 and A_23 fall,
+    for C_T1 large enough."""
+    directions = OVERLAPS | {(1, 1): 1.0, (2, 2): 1.0}
+    return always(runs, lambda run: signed(run.Adot, directions), "signed rate of an overlap")
 
 
-@ps.claim("Theorem 3.2 (3), and (4), first part", ps.theory(*evidence.theory_runs), id="T3.2-iii")
-def values_stay_large(*runs):
-    """Once all margins exceed 0.1, G(mu_1), G(mu_2), -G(mu_3) and G(mu_1) + G(mu_2) + G(mu_3) stay above 0.8."""
-    ds = side_by_side(runs, "G")
-    one, two, three = (ds.G.sel(word=w, drop=True) for w in (1, 2, 3))
-    sizes = xr.concat(
-        [one, two, -three, one + two + three], xr.Variable("entry", ["G1", "G2", "-G3", "sum"])
+def stays_large(runs, values, what: str) -> ps.Verdict:
+    """Some values from T_1 on are at least a constant, at every width, for C_T1 large enough."""
+
+    def judge(c):
+        found = by_width(runs, lambda run: told(values(run), in_phase_2(run, c)))
+        return ps.big_omega(found, along="m", what=what)
+
+    return scanned(judge) & learns(*runs)
+
+
+def word(run: xr.Dataset, number: int) -> xr.DataArray:
+    """The value of a word."""
+    return run.G.sel(word=number, drop=True)
+
+
+@ps.claim(
+    "Theorem 3.2 (3), target words",
+    ps.on("training", *evidence.theory_runs),
+    id="thm3.2-iii-targets",
+    aliases=("T3.2-iii",),
+    kind="lower",
+    tex=r"G^{(t)}(\mu_1), G^{(t)}(\mu_2) \ge \Omega(1)",
+    page="Section 3, Theorem 3.2, item 3",
+    as_=("m", "inf"),
+    assumes=condition_1,
+)
+def values_of_the_targets_stay_large(*runs):
+    """From T_1 on G(mu_1) and G(mu_2) are at least a constant that does not fall with m."""
+    return stays_large(runs, lambda run: run.G.sel(word=[1, 2]), "G(mu_1), G(mu_2)")
+
+
+@ps.claim(
+    "Theorem 3.2 (3), common word, with >= (E1)",
+    ps.on("training", *evidence.theory_runs),
+    id="thm3.2-iii-common",
+    kind="lower",
+    whose="corrected",
+    erratum="E1",
+    tex=r"-G^{(t)}(\mu_3) \ge \Omega(1)",
+    page="Section 3, Theorem 3.2, item 3",
+    as_=("m", "inf"),
+    assumes=condition_1,
+)
+def the_value_of_the_common_word_stays_large(*runs):
+    """From T_1 on -G(mu_3) is at least a constant that does not fall with m; the paper prints at most."""
+    return stays_large(runs, lambda run: -word(run, 3), "-G(mu_3)")
+
+
+@ps.claim(
+    "Theorem 3.2 (4), first part",
+    ps.on("training", *evidence.theory_runs),
+    id="thm3.2-iv-both",
+    kind="lower",
+    tex=r"G^{(t)}(\mu_1) + G^{(t)}(\mu_2) + G^{(t)}(\mu_3) \ge \Omega(1)",
+    page="Section 3, Theorem 3.2, item 4",
+    as_=("m", "inf"),
+    assumes=condition_1,
+)
+def two_target_words_are_enough(*runs):
+    """From T_1 on G(mu_1) + G(mu_2) + G(mu_3) is at least a constant that does not fall with m."""
+    return stays_large(
+        runs, lambda run: word(run, 1) + word(run, 2) + word(run, 3), "G_1 + G_2 + G_3"
     )
-    return ps.at_least(sizes, 0.8, "values", where=later(ds, 0.1)) & phase_2_began(ds, *runs)
-
-
-def one_target(ds: xr.Dataset) -> xr.DataArray:
-    """What the special words of a sample with one target word add up to."""
-    return ds.G.sel(word=[1, 2]) + ds.G.sel(word=3, drop=True)
 
 
 @ps.claim(
     "Theorem 3.2 (4), second part",
-    ps.theory(
-        *evidence.theory_runs,
-        expect=ps.Outcome.FAILS,
-        because="samples with one target word are first right by their irrelevant words: G_1 + G_3 is about +0.1 there, "
-        "and negative only from kappa t = 15 to 20 on",
-    ),
-    id="T3.2-iv",
+    ps.on("training", *evidence.theory_runs),
+    id="thm3.2-iv-one",
+    aliases=("T3.2-iv", "T3.2-iv-late"),
+    kind="lower",
+    tex=r"G^{(t)}(\mu_1) + G^{(t)}(\mu_3),\ G^{(t)}(\mu_2) + G^{(t)}(\mu_3) \le -\Omega(1)",
+    page="Section 3, Theorem 3.2, item 4; Definition E.2 and Theorem E.26 for T_1",
+    as_=("m", "inf"),
+    assumes=condition_1,
 )
 def one_target_word_is_not_enough(*runs):
-    """Once all margins exceed 0.1, G(mu_1) + G(mu_3) and G(mu_2) + G(mu_3) are negative."""
-    ds = side_by_side(runs, "G")
-    return ps.negative(one_target(ds), "G_1 + G_3", where=later(ds, 0.1)) & phase_2_began(ds, *runs)
+    """From T_1 on G(mu_1) + G(mu_3) and G(mu_2) + G(mu_3) are negative by a constant that does not fall with m,
+    for C_T1 large enough."""
+    return stays_large(runs, lambda run: -(run.G.sel(word=[1, 2]) + word(run, 3)), "-(G_1 + G_3)")
 
 
 @ps.claim(
-    "Theorem 3.2 (4), second part, later (ours)",
-    ps.theory(*evidence.theory_runs),
-    id="T3.2-iv-late",
+    "Theorem 3.2 (4), when samples are first right (ours)",
+    ps.on("training", *evidence.theory_runs),
+    id="ours-first-right",
+    kind="sign",
+    whose="ours",
+    tex=r"G(\mu_1) + G(\mu_3) > 0 \text{ when } \min_i y_iF_i \text{ becomes positive}",
+    page="Section 3, Theorem 3.2, item 4",
+    assumes=condition_1,
 )
-def one_target_word_is_not_enough_later(*runs):
-    """G(mu_1) + G(mu_3) and G(mu_2) + G(mu_3) are negative from kappa t = 30 on, and below -0.5 from 100 on."""
-    ds = side_by_side(runs, "G")
-    pairs = one_target(ds)
-    soon = ps.negative(pairs, "G_1 + G_3 from 30 on", where=after(ds, 30.0))
-    return (
-        soon
-        & ps.at_most(pairs, -0.5, "G_1 + G_3 from 100 on", where=after(ds, 100.0))
-        & phase_2_began(ds, *runs)
-    )
-
-
-def falling_loss(ds: xr.Dataset) -> ps.Verdict:
-    """The loss falls after T_1, all the time."""
-    return ps.negative(
-        ds.loss.diff("time"), "change of the loss", where=later(ds).isel(time=slice(1, None))
-    )
+def samples_are_first_right_by_their_irrelevant_words(*runs):
+    """When all samples become right for good, G(mu_1) + G(mu_3) or G(mu_2) + G(mu_3) is still positive: a
+    sample with one target word is told by its irrelevant words."""
+    found = []
+    for run in map(trained, runs):
+        pair = (run.G.sel(word=[1, 2]) + word(run, 3)).max("word", skipna=False)
+        then = at_time(pair, run, first_phase_end(run))
+        found.append(ps.positive(then, "G_1 + G_3 when all samples become right"))
+    return ps.all_of(found) & learns(*runs)
 
 
 @ps.claim(
     "Lemma 4.4 (F.5)",
-    ps.theory(*evidence.theory_runs),
-    ps.published(
-        evidence.figure_1,
-        expect=ps.Outcome.FAILS,
-        because="above 0.1 in some seeds: irrelevant words are shared by samples",
+    ps.on("training", *evidence.theory_runs),
+    ps.on(
+        "training",
+        evidence.figure_1_descent,
+        expect="outside",
+        because="irrelevant words are shared by samples: {parts[1].value:.2g} in the worst seed",
     ),
-    ps.beyond(evidence.few_large_start, expect=ps.Outcome.FAILS, because=FEW),
-    id="L4.4",
+    ps.on("training", evidence.few_large_start, expect="outside", because=FEW),
+    id="lem4.4-balance",
+    aliases=("L4.4",),
+    kind="upper",
+    tex=r"|\textstyle\sum_{I_2}g_i - \sum_{I_3}g_i| / \min(\sum_{I_2}g_i, \sum_{I_3}g_i) \le C, \quad C \ll 1",
+    page="Section 4.2, Lemma 4.4; Appendix F.1, Lemma F.5",
+    as_=("m", "inf"),
+    assumes=condition_1,
 )
 def one_target_types_are_balanced(*runs):
-    """Automatic balancing: in phase 2 the gradients of the two types with one target word differ by at most 10%."""
-    ds = side_by_side(runs, "balance", "loss")
-    balanced = ps.at_most(ds.balance, 0.1, "|S_2 - S_3| / min", where=later(ds))
-    return balanced & falling_loss(ds) & phase_2_began(ds, *runs)
+    """Automatic balancing: from T_1 on the gradients of the two types with one target word differ by at most a
+    tenth, and the difference does not grow with m."""
+    tenth = ps.chosen(0.1, "much smaller than 1, a constant that the paper does not name")
+
+    def judge(c):
+        found = by_width(runs, lambda run: told(run.balance, in_phase_2(run, c)))
+        most = np.concatenate(list(found.values()))
+        return ps.big_o(found, along="m", what="imbalance") & ps.at_most(most, tenth, "imbalance")
+
+    return scanned(judge) & learns(*runs)
 
 
 @ps.claim(
     "Lemma 4.4, in the limit (ours)",
-    ps.theory(*evidence.theory_runs),
-    ps.published(
-        evidence.figure_1,
-        expect=ps.Outcome.FAILS,
-        because="a residual of up to 0.13 stays: irrelevant words are shared by samples",
+    ps.on("training", *evidence.theory_runs),
+    ps.on(
+        "training",
+        evidence.figure_1_descent,
+        expect="outside",
+        because="a residual of {value:.2g} stays: irrelevant words are shared by samples",
     ),
-    id="L4.4-end",
+    id="ours-balance-end",
+    aliases=("L4.4-end",),
+    kind="approx",
+    whose="ours",
+    tex=r"\textstyle\sum_{I_2}g_i / \sum_{I_3}g_i \to 1",
+    page="Section 4.2, Lemma 4.4",
+    assumes=condition_1,
 )
 def the_imbalance_vanishes(*runs):
-    """The difference of the two types' gradients ends below 0.1%."""
-    ds = side_by_side(runs, "balance", "loss")
-    end = ps.at_most(at_the_end(ds.balance), 1e-3, "|S_2 - S_3| / min at the end")
-    return end & falling_loss(ds) & phase_2_began(ds, *runs)
+    """With distinct words the difference of the two types' gradients ends below 0.2%, at kappa t = 1e8."""
+    small = ps.chosen(
+        2e-3, "what outputs of size zeta at the start leave after eighteen units of log time"
+    )
+    ends = [at_the_end(trained(run).balance) for run in runs]
+    return ps.all_of(
+        ps.agree(end, 0.0, atol=small, what="imbalance at the end") for end in ends
+    ) & learns(*runs)
 
 
 @ps.claim(
     "Lemma 4.5 (F.6)",
-    ps.theory(*evidence.theory_runs),
-    ps.published(
-        evidence.figure_1,
-        expect=ps.Outcome.FAILS,
-        because="R is between 0.98 and 1.17 in the paper's own experiment, below 1 in some seeds",
+    ps.on("training", *evidence.theory_runs),
+    ps.on(
+        "training",
+        evidence.figure_1_descent,
+        expect="outside",
+        because="irrelevant words are shared by samples, and m is below m1: {measured}",
     ),
-    ps.beyond(evidence.few_large_start, expect=ps.Outcome.FAILS, because=FEW),
-    id="L4.5",
+    ps.on("training", evidence.few_large_start, expect="outside", because=FEW),
+    id="lem4.5-ratio",
+    aliases=("L4.5",),
+    kind="order",
+    tex=r"(1+C)\max(\dot G(\mu_1),\dot G(\mu_2)) \le -\dot G(\mu_3) \le (1-C)(\dot G(\mu_1)+\dot G(\mu_2))",
+    page="Section 4.2, Lemma 4.5; Appendix F.1, Lemma F.6",
+    assumes=condition_1,
 )
 def gradients_keep_their_ratios(*runs):
-    """In phase 2 the rate of G(mu_3) is 1.1 to 1.6 times the larger, and 0.5 to 0.8 of the sum, of the targets' rates."""
-    ds = side_by_side(runs, "R", "R2")
-    ratio = ps.within(ds.R, 1.1, 1.6, "-Gdot_3 / max(Gdot_1, Gdot_2)", where=later(ds))
-    return (
-        ratio
-        & ps.within(ds.R2, 0.5, 0.8, "-Gdot_3 / (Gdot_1 + Gdot_2)", where=later(ds))
-        & phase_2_began(ds, *runs)
-    )
+    """From T_1 on the value of mu_3 falls faster than 1 + C times those of mu_1 and mu_2 rise, and slower than
+    1 - C times their sum, with C = 0.1, for C_T1 large enough."""
+
+    def condition(run):
+        above = run.R - (1 + C)
+        below = (1 - C) - run.R2
+        return xr.concat([above, below], xr.Variable("side", ["above", "below"]))
+
+    return always(runs, condition, "-Gdot_3 between its bounds")
+
+
+@ps.claim(
+    "Lemma F.6, sums of gradients",
+    ps.on("training", *evidence.theory_runs),
+    id="lem4.5-sums",
+    kind="upper",
+    tex=r"\tfrac{\sum_i g_i}{\sum_{I_2\cup I_3\cup I_4}g_i - \sum_{I_1}g_i},\ \tfrac{\sum_i "
+    r"g_i}{\sum_{I_1}g_i - \sum_{I_2}g_i},\ \tfrac{\sum_i g_i}{\sum_{I_1}g_i - \sum_{I_3}g_i} = O(1)",
+    page="Section 4.2, Lemma 4.5; Appendix F.1, Lemma F.6",
+    as_=("m", "inf"),
+    assumes=condition_1,
+)
+def sums_of_gradients_stay_comparable(*runs):
+    """From T_1 on the sum of all gradients over the differences of those of the types is positive and does not
+    grow with m, for C_T1 large enough."""
+
+    def shares(run):
+        one, two, three, four = (run.gsum.sel(type=k, drop=True) for k in (1, 2, 3, 4))
+        total = one + two + three + four
+        parts = [(two + three + four - one) / total, (one - two) / total, (one - three) / total]
+        return xr.concat(parts, xr.Variable("difference", ["234-1", "1-2", "1-3"]))
+
+    def judge(c):
+        inverse = by_width(runs, lambda run: 1 / told(shares(run), in_phase_2(run, c)))
+        least = np.concatenate(list(inverse.values()))
+        return ps.big_o(inverse, along="m", what="sum over difference") & ps.positive(
+            least, "sum over difference"
+        )
+
+    return scanned(judge) & learns(*runs)
+
+
+@ps.claim(
+    "Lemma F.6, last ratio",
+    ps.on("training", *evidence.theory_runs),
+    id="lemF.6-targets",
+    kind="theta",
+    tex=r"\dot G(\mu_1) / \dot G(\mu_2) = \Theta(1)",
+    page="Appendix F.1, Lemma F.6",
+    as_=("m", "inf"),
+    assumes=condition_1,
+)
+def both_targets_rise_alike(*runs):
+    """From T_1 on the rates of G(mu_1) and G(mu_2) have a ratio of order 1 at every width."""
+
+    def judge(c):
+        def measure(run):
+            ratio = run.Gdot.sel(word=1, drop=True) / run.Gdot.sel(word=2, drop=True)
+            return told(ratio, in_phase_2(run, c))
+
+        return ps.big_theta(by_width(runs, measure), along="m", what="Gdot_1 / Gdot_2")
+
+    return scanned(judge) & learns(*runs)
 
 
 claims = (
     attention_moves_as_predicted,
     value_overlaps_move_as_predicted,
-    values_stay_large,
+    values_of_the_targets_stay_large,
+    the_value_of_the_common_word_stays_large,
+    two_target_words_are_enough,
     one_target_word_is_not_enough,
-    one_target_word_is_not_enough_later,
+    samples_are_first_right_by_their_irrelevant_words,
     one_target_types_are_balanced,
     the_imbalance_vanishes,
     gradients_keep_their_ratios,
+    sums_of_gradients_stay_comparable,
+    both_targets_rise_alike,
 )

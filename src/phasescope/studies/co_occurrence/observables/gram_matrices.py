@@ -27,6 +27,7 @@ def measure_grams(state: Grams, begin: Grams, batch: Batch, spec: Spec, **more: 
         **shared.special_words(state, force.c, force.M, speed, gsum, spec),
         **_values(state, force, speed, spec.dim),
         **_contributions(state, force, batch, spec),
+        **_parts_of_rates(state, force, speed, batch, spec),
         **_attention_weights(state, begin, batch, spec),
         **_changes(state, begin, spec.dim),
         **shared.new_words(outputs(state.G, state.S, test_set(spec), spec.width)),
@@ -75,6 +76,23 @@ def _contributions(state: Grams, force: Forces, batch: Batch, spec: Spec) -> dic
     return {
         "F_random": jnp.zeros(4).at[batch.types].max(added),
         "betadot_outputs": 2 * spec.output_norm * jnp.sum(batch.shares * force.g * margin),
+    }
+
+
+def _parts_of_rates(
+    state: Grams, force: Forces, speed: Grams, batch: Batch, spec: Spec
+) -> dict[str, Array]:
+    """What the values and the attention weights add to the motion, in units of beta times the mean of g."""
+    unit = state.beta * jnp.sum(batch.shares * force.g)
+    of_values = spec.output_norm * (state.A @ force.c)[: spec.dim]
+
+    def with_scores(S):
+        return outputs(state.G, S, batch, spec.width)
+
+    _, of_attention = jax.jvp(with_scores, (state.S,), (speed.S,))
+    return {
+        "value_part": jnp.abs(of_values).max() / unit,
+        "softmax_part": jnp.abs(of_attention).max() / unit,
     }
 
 

@@ -94,6 +94,36 @@ class Observed(ps.Observables):
     N_change: Float[Array, ""] | None = field(
         None, doc="largest change of an entry of N = W W^T since the start"
     )
+    value_part: Float[Array, ""] | None = field(
+        None,
+        doc="the part |a|^2 A c of Gdot, largest over all words, over beta times the mean of g",
+    )
+    softmax_part: Float[Array, ""] | None = field(
+        None,
+        doc="largest rate of an output by the attention alone, over beta times the mean of g",
+    )
+    U_change: Float[Array, ""] | None = field(
+        None, doc="largest change of a neuron's value of a special word since the start"
+    )
+    U_change_random: Float[Array, ""] | None = field(None, doc="the same of an irrelevant word")
+    U_output_change: Float[Array, ""] | None = field(
+        None, doc="largest change of what a neuron gives for a query of a sample"
+    )
+    U_rate_random: Float[Array, ""] | None = field(
+        None, doc="largest rate of a neuron's value of an irrelevant word"
+    )
+    U_rate_common: Float[Array, ""] | None = field(
+        None, doc="largest rate of a neuron's value of the common word"
+    )
+    U_norms: Float[Array, "bound"] | None = field(
+        None, doc="|w_j|^2 + |W_V mu|^2 of a neuron and a target word: smallest, largest"
+    )
+    U_cross_neurons: Float[Array, ""] | None = field(
+        None, doc="what other neurons add to the rate of a neuron's value of a target word: largest"
+    )
+    U_cross_values: Float[Array, ""] | None = field(
+        None, doc="what other words' values add to that rate: largest"
+    )
     drift: Float[Array, "invariant"] | None = field(
         None, doc="largest change of each conserved matrix since the start"
     )

@@ -1,0 +1,174 @@
+"""Numbers of earlier runs of ours: equal today, and never counted as results."""
+
+from __future__ import annotations
+
+import phasescope as ps
+
+from ..phases import at_the_end, first_phase_end, frozen, trained
+from . import evidence
+from .experiment import epochs, population_losses_at_the_end
+from .late_time import cases
+from .parts import learns
+
+KEPT = ps.chosen(1e-3, "the digits that were kept")
+
+
+def as_kept(found: dict[str, float], kept: dict[str, float], near: float) -> ps.Verdict:
+    """Every number is the one that was kept."""
+    return ps.all_of(
+        ps.agree(float(found[name]), number, rtol=near, what=name) for name, number in kept.items()
+    )
+
+
+# Of a small run of all six families, at kappa t = 1e4: what no identity holds. Means over entries.
+SMALL_RUN: dict[str, float] = {}
+
+
+@ps.claim(
+    "A small run: numbers (ours)",
+    ps.on("training", evidence.small_families),
+    id="small-run-numbers",
+    kind="regression",
+    whose="ours",
+    page="Appendix C",
+)
+def numbers_of_a_small_run(run):
+    """Forces, rates, overlaps and changes at the end of a run of the six families at m = 16."""
+    end = run.isel(time=-1)
+    near = ps.chosen(1e-5, "a hundred steps of a solver with a relative error of 1e-9")
+    found = {name: float(abs(end[name]).mean()) for name in SMALL_RUN}
+    return as_kept(found, SMALL_RUN, near) & learns(run)
+
+
+@ps.claim(
+    "C_33 at finite n: numbers (ours)",
+    ps.on("population", *evidence.coefficient_runs),
+    id="C33-numbers",
+    aliases=("T3.3-ii-n",),
+    kind="regression",
+    whose="ours",
+    page="Section 3, Theorem 3.3, item 2",
+)
+def numbers_of_C33(*runs):
+    """At L = 5 and kappa t = 1e8, C_33 / C_12 and |C_31| / C_12 at n = 24, 60 and 90."""
+
+    def over_C12(key, query):
+        def ratio(run):
+            return at_the_end(run.C.sel(key=key, query=query) / run.C.sel(key=1, query=2))
+
+        return cases(runs, ratio)
+
+    own = over_C12(3, 3)
+    shunned = -over_C12(3, 1)
+    near = ps.chosen(2e-3, "the digits that were kept")
+    return (
+        ps.agree(own, own.copy(data=[-0.3005, 0.0770, 0.1896]), atol=near, what="C_33 / C_12")
+        & ps.agree(
+            shunned, shunned.copy(data=[1.1352, 0.8589, 0.7955]), atol=near, what="|C_31| / C_12"
+        )
+        & learns(*runs)
+    )
+
+
+@ps.claim(
+    "Test against training loss: numbers (ours)",
+    ps.on("population", *evidence.ratio_runs),
+    id="test-loss-numbers",
+    aliases=("T3.3-gap",),
+    kind="regression",
+    whose="ours",
+    page="Section 3, Theorem 3.3, item 1",
+)
+def numbers_of_the_test_loss(*runs):
+    """At kappa t = 1e8 the test loss of a lazy network over its training loss at n = 48, L = 4 and at n = 600
+    and 6000, L = 5."""
+    ratio = cases(runs, lambda run: (run.test_loss / run.loss).isel(time=-1))
+    expected = ratio.copy(data=[18_330.0, 5.278, 1.176])
+    return ps.agree(ratio, expected, rtol=KEPT, what="test / training loss") & learns(*runs)
+
+
+@ps.claim(
+    "Where attention matters: numbers (ours)",
+    ps.on("population", evidence.relevance),
+    id="attention-numbers",
+    kind="regression",
+    whose="ours",
+    page="Section 3, after Theorem 3.2",
+)
+def numbers_of_frozen_attention(runs):
+    """At n = 60 and kappa t = 1e6 the loss with frozen over that with trained attention for |a|^2 = 256, 1,
+    1/256, 1e-4, 1e-6."""
+    end = runs.isel(time=-1)
+    ratio = (frozen(end).loss / trained(end).loss).isel(output=[0, 2, 4, 6, 8])
+    expected = ratio.copy(data=[1.002, 1.07, 3.7, 10.7, 10.1])
+    near = ps.chosen(0.03, "the digits that were kept")
+    return ps.agree(ratio / expected, 1.0, atol=near, what="frozen / trained loss") & learns(runs)
+
+
+@ps.claim(
+    "Figure 1: numbers (ours)",
+    ps.on("training", evidence.figure_1),
+    id="fig1-numbers",
+    kind="regression",
+    whose="ours",
+    page="Section 3, Figure 1; Appendix A",
+)
+def numbers_of_figure_1(run):
+    """In the experiment as a flow, over eight seeds: epoch of the peak of the loss with one target word and of
+    T_1, its rise, the change of the scores, the growth of beta, the loss at the end and the cost of freezing
+    the attention."""
+    still = frozen(run)
+    run = trained(run)
+    one = run.loss_type.sel(type=[2, 3]).mean("type", skipna=False)
+    bump = one.max("time", skipna=False) - one.isel(time=0, drop=True)
+    peak = epochs(run, run.tau.isel(time=one.fillna(0).argmax("time")))
+    grown = at_the_end(run.beta) / run.beta.isel(time=0, drop=True)
+    cost = at_the_end(still.loss) / at_the_end(run.loss) - 1
+    seen = {
+        "peak": (peak, 130.0, 300.0),
+        "T_1": (epochs(run, first_phase_end(run)), 600.0, 1100.0),
+        "rise": (bump, 0.03, 0.11),
+        "C_12": (at_the_end(run.C.sel(key=1, query=2)), 0.09, 0.16),
+        "beta / beta(0)": (grown, 40.0, 75.0),
+        "loss": (at_the_end(run.loss), 8e-4, 1.3e-3),
+        "cost of freezing": (cost, 0.005, 0.015),
+    }
+    found = []
+    for name, (values, low, high) in seen.items():
+        lowest = ps.chosen(low, "what was seen in eight seeds")
+        highest = ps.chosen(high, "what was seen in eight seeds")
+        found.append(ps.within(values, lowest, highest, name))
+    return ps.all_of(found) & learns(run)
+
+
+@ps.claim(
+    "Test loss of the experiment: numbers (ours)",
+    ps.on("training", evidence.figure_1),
+    id="fig1-test-numbers",
+    kind="regression",
+    whose="ours",
+    page="Section 3, Figure 1; Appendix A",
+)
+def numbers_of_the_population_loss(run):
+    """The exact population loss after the experiment, and with frozen attention over it, for two seeds."""
+    guard = learns(run)
+    if guard.outcome is not ps.Outcome.HOLDS:
+        return guard
+    fresh = population_losses_at_the_end(trained(run), seeds=(0, 5))
+    still = population_losses_at_the_end(frozen(run), seeds=(0, 5))
+    seen = "what was seen in eight seeds"
+    return (
+        ps.within(fresh, ps.chosen(0.05, seen), ps.chosen(0.12, seen), "population loss")
+        & ps.within(still / fresh, ps.chosen(1.0, seen), ps.chosen(1.02, seen), "frozen / trained")
+        & guard
+    )
+
+
+claims = (
+    numbers_of_a_small_run,
+    numbers_of_C33,
+    numbers_of_the_test_loss,
+    numbers_of_frozen_attention,
+    numbers_of_figure_1,
+    numbers_of_the_population_loss,
+)
