@@ -181,10 +181,10 @@ distinct_words = ps.tables(tables.closed_system_errors, words="distinct")
 shared_words = ps.tables(tables.closed_system_errors, words="shared")
 # Draws of the weights at time 0: over the width, over the size of the start, over the number of samples.
 START_WIDTHS = (128, 256, 512, 1024, 2048, 4096, 8192, 16384)
-START_ZETAS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)
-START_SAMPLES = (24, 48, 96, 192)
+START_ZETAS = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003)
+START_SAMPLES = (24, 36, 48, 72, 96, 144)
 starts = ps.tables(tables.draws_over_width, widths=START_WIDTHS, zeta=0.1, seeds=40)
 starts_over_zeta = ps.tables(tables.draws_over_zeta, zetas=START_ZETAS, width=1024, seeds=80)
 starts_over_samples = ps.tables(
-    tables.draws_over_samples, counts=START_SAMPLES, width=1024, seeds=20
+    tables.draws_over_samples, counts=START_SAMPLES, width=1024, seeds=30
 )

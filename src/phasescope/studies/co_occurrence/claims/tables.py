@@ -75,7 +75,7 @@ def _draws(specs: list[Spec], axis: xr.Variable, seeds: int) -> xr.Dataset:
 
 
 def _draw(spec: Spec, seed: int) -> xr.Dataset:
-    """One draw of the weights, in plain numpy: measured numbers, and those that the paper bounds over their
+    """One draw of the weights' overlaps, in plain numpy: measured numbers, and those that the paper bounds over their
     bounds."""
     m = spec.width
     m1 = spec.neurons
@@ -84,18 +84,19 @@ def _draw(spec: Spec, seed: int) -> xr.Dataset:
     L = spec.length
     s0 = float(spec.scale_0)
     s1 = float(spec.scale_1)
-    draw = np.random.default_rng((seed, m, n)).standard_normal
-    W_Q, W_K, W_V = (s0 * draw((m, d)) for _ in range(3))
-    W = s1 * draw((m1, m))
-    a = np.sign(draw(m1))
+    rng = np.random.default_rng((seed, m, n))
+    a = rng.choice([-1.0, 1.0], m1)
     shape = presets["theory"].replace(samples=n, dim=d)  # what is compiled for
     tokens = np.asarray(data.training_set(shape, jr.key(0)).tokens)
-    S = W_K.T @ W_Q
-    K = W_K.T @ W_K
-    Q = W_Q.T @ W_Q
-    A = W_V.T @ W_V
-    N = W @ W.T
-    U = W @ W_V
+    attention = s0**2 * _overlaps(2 * d, m, rng)  # of keys and queries
+    K = attention[:d, :d]
+    Q = attention[d:, d:]
+    S = attention[:d, d:]
+    scales = np.repeat([s0, s1], [d, m1])
+    mlp = np.outer(scales, scales) * _overlaps(d + m1, m, rng)  # of values and neurons
+    A = mlp[:d, :d]
+    N = mlp[d:, d:]
+    U = mlp[d:, :d]
     G = a @ U
     with jax.enable_x64(True):
         c, F, p = (np.asarray(x) for x in _measure(G, S, np.float64(m), shape))
@@ -159,6 +160,16 @@ def _draw(spec: Spec, seed: int) -> xr.Dataset:
         "rate_random": np.abs(rates[:, 3:].mean(axis=0)).max() / unit,
     }
     return xr.Dataset({name: float(value) for name, value in values.items()})
+
+
+def _overlaps(count: int, size: int, rng: np.random.Generator) -> np.ndarray:
+    """All overlaps of so many vectors of standard normal numbers: where they are long, by Bartlett's decomposition."""
+    if size < 2 * count:
+        vectors = rng.standard_normal((size, count))
+        return vectors.T @ vectors
+    root = np.tril(rng.standard_normal((count, count)), -1)
+    root[np.diag_indices(count)] = np.sqrt(rng.chisquare(size - np.arange(count)))
+    return root @ root.T
 
 
 @functools.partial(jax.jit, static_argnames="spec")
