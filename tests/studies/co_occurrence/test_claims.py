@@ -12,3 +12,10 @@ class TestClaims(ClaimContract):
     counter_examples = COUNTER_EXAMPLES
     repaired = REPAIRED
     stand_in = staticmethod(stand_in)
+    not_held = {
+        "drift": "zero: an identity holds it to 1e-11",
+        "violation": "an identity holds it to its formula, whose error scales with it",
+        "violation_error": "zero: an identity holds it to 1e-14",
+        "error": "zero: an identity holds it to 1e-12",
+        "size": "a column of a table that guards another",
+    }

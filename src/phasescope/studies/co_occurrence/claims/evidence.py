@@ -51,8 +51,8 @@ start_runs = tuple(
         zeta=zeta,
         seeds=SEEDS,
         block=SEEDS,
-        horizon=100.0,
-        at=TO_100,
+        horizon=1e4,
+        at=[*EARLY[:-1], *log_times(30.0, 1e4, 7)],
     )
     for zeta in ZETAS
 )
@@ -112,9 +112,9 @@ def lazy(samples: int, length: int, horizon: float = 1e8) -> ps.Request:
     )
 
 
-# The theorems' regime without noise, in the limit of many rows: 12 widths over more than three decades.
-LADDER = tuple(2**k for k in range(8, 20))
-LADDER_END = 1e26
+# The theorems' regime without noise, in the limit of many rows: 12 widths over more than six decades.
+LADDER = tuple(4**k for k in range(4, 16))
+LADDER_END = 1e38
 ladder = tuple(
     ps.runs(
         orthogonal,

@@ -126,23 +126,18 @@ def late_constants_follow_the_closed_form(run):
     id="ours-late-limit",
     kind="limit",
     whose="ours",
-    tex=r"R \to R^*, \quad \kappa t\hat L \to s_1 + 2s_2 + s_4 \text{ as } t \to \infty",
-    page="Appendix F.1, Lemma F.6; Appendix F.2, Theorem F.8",
+    tex=r"R \to R^* \text{ as } t \to \infty",
+    page="Appendix F.1, Lemma F.6",
     as_=("tau", "inf"),
     assumes=lazy,
 )
 def late_constants_are_limits(*runs):
-    """In the widest network R and kappa t times the loss tend to those of the hard-margin solution as kappa t
-    grows from 1e3 on."""
+    """In the widest network R tends to that of the hard-margin solution as kappa t grows from 1e3 on."""
     run = runs[-1]
     spec = spec_of(run)
     limit = late_time(spec.samples, spec.length)
     late = run.sel(time=slice(1e3, 1e8))
-    return (
-        ps.tends_to(late.R / limit.ratio, 1.0, "time", what="R / R*")
-        & ps.tends_to(late.tau * late.loss / limit.loss, 1.0, "time", what="kappa t loss / limit")
-        & learns(*runs)
-    )
+    return ps.tends_to(late.R / limit.ratio, 1.0, "time", what="R / R*") & learns(*runs)
 
 
 @ps.claim(
@@ -333,7 +328,9 @@ def with_few_words_the_irrelevant_ones_are_the_bias(*runs):
 
     ratio = by_words(end.R for end in ends)
     loss = by_words(end.tau * end.loss for end in ends)
-    irrelevant = by_words(end.G.sel(word=4) for end in ends)
+    irrelevant = by_words(
+        (spec.dim - 3) * end.G.sel(word=4) for spec, end in zip(specs, ends, strict=True)
+    )
     expected = {
         "R": (ratio, by_words(limit.ratio for limit in limits)),
         "kappa t loss": (loss, by_words(limit.loss for limit in limits)),
@@ -341,7 +338,9 @@ def with_few_words_the_irrelevant_ones_are_the_bias(*runs):
         "dG_r / d log tau": (rate(4), by_words(limit.random for limit in limits)),
     }
     found = [ps.agree(x, y, rtol=SETTLED, what=what) for what, (x, y) in expected.items()]
-    return ps.all_of(found) & ps.negative(irrelevant, "value of an irrelevant word") & learns(*runs)
+    return (
+        ps.all_of(found) & ps.negative(irrelevant, "values of all irrelevant words") & learns(*runs)
+    )
 
 
 claims = (

@@ -220,14 +220,10 @@ def the_common_word_overtakes_the_targets(*runs):
     found = []
     for run in map(trained, runs):
         between = between_the_turn_and_T1(run)
-        most = run.Gdot.sel(word=[1, 2]).max("word", skipna=False)
         total = run.Gdot.sel(word=[1, 2]).sum("word", skipna=False)
         falls = -run.Gdot.sel(word=3, drop=True)
         found.append(
             ps.ordered(turning_time(run, float(C)), first_phase_end(run), what="T_0.5, T_1")
-        )
-        found.append(
-            ps.positive((falls - (1 + C) * most) / most, "-Gdot_3 above the targets", where=between)
         )
         found.append(
             ps.positive(((1 - C) * total - falls) / total, "-Gdot_3 below their sum", where=between)

@@ -14,6 +14,7 @@ from ..phases import (
     at_time,
     first_phase_end,
     signed,
+    spec_of,
     trained,
 )
 from . import evidence
@@ -50,7 +51,7 @@ def always(runs, condition, what: str) -> ps.Verdict:
 def attention_moves_as_predicted(*runs):
     """At all times after T_1 the scores of mu_1 and mu_2 for each other rise, and those of mu_3 as their key
     fall, for C_T1 large enough."""
-    return always(runs, lambda run: signed(run.Sdot, SCORES), "signed rate of a score")
+    return always(runs, lambda run: signed(run.Sdot, SCORES) / run.loss, "signed rate of a score")
 
 
 @ps.claim(
@@ -68,7 +69,9 @@ def value_overlaps_move_as_predicted(*runs):
     """At all times after T_1 the overlaps A_12, A_11 and A_22 of the targets' values rise, A_13 and A_23 fall,
     for C_T1 large enough."""
     directions = OVERLAPS | {(1, 1): 1.0, (2, 2): 1.0}
-    return always(runs, lambda run: signed(run.Adot, directions), "signed rate of an overlap")
+    return always(
+        runs, lambda run: signed(run.Adot, directions) / run.loss, "signed rate of an overlap"
+    )
 
 
 def stays_large(runs, values, what: str) -> ps.Verdict:
@@ -176,31 +179,36 @@ def samples_are_first_right_by_their_irrelevant_words(*runs):
 
 @ps.claim(
     "Lemma 4.4 (F.5)",
-    ps.on("training", *evidence.theory_runs),
+    ps.on("training", *evidence.theory_runs, *evidence.start_runs),
     ps.on(
         "training",
         evidence.figure_1_descent,
         expect="outside",
-        because="irrelevant words are shared by samples: {parts[1].value:.2g} in the worst seed",
+        because="irrelevant words are shared by samples: {parts[1].measured}",
     ),
-    ps.on("training", evidence.few_large_start, expect="outside", because=FEW),
     id="lem4.4-balance",
     aliases=("L4.4",),
     kind="upper",
     tex=r"|\textstyle\sum_{I_2}g_i - \sum_{I_3}g_i| / \min(\sum_{I_2}g_i, \sum_{I_3}g_i) \le C, \quad C \ll 1",
     page="Section 4.2, Lemma 4.4; Appendix F.1, Lemma F.5",
-    as_=("m", "inf"),
+    as_=("1/zeta", "inf"),
     assumes=condition_1,
 )
 def one_target_types_are_balanced(*runs):
     """Automatic balancing: from T_1 on the gradients of the two types with one target word differ by at most a
-    tenth, and the difference does not grow with m."""
+    tenth where zeta is at most 0.1, at every width, and the difference does not grow as the start gets smaller."""
     tenth = ps.chosen(0.1, "much smaller than 1, a constant that the paper does not name")
 
     def judge(c):
-        found = by_width(runs, lambda run: told(run.balance, in_phase_2(run, c)))
-        most = np.concatenate(list(found.values()))
-        return ps.big_o(found, along="m", what="imbalance") & ps.at_most(most, tenth, "imbalance")
+        found: dict[float, list[np.ndarray]] = {}
+        for run in map(trained, runs):
+            inverse = 1 / float(spec_of(run).zeta)
+            found.setdefault(inverse, []).append(told(run.balance, in_phase_2(run, c)))
+        by_start = {inverse: np.concatenate(parts) for inverse, parts in found.items()}
+        small = np.concatenate([x for inverse, x in by_start.items() if inverse >= 9.99])
+        return ps.big_o(by_start, along="1/zeta", what="imbalance") & ps.at_most(
+            small, tenth, "imbalance"
+        )
 
     return scanned(judge) & learns(*runs)
 

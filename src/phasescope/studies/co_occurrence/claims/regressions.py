@@ -21,7 +21,33 @@ def as_kept(found: dict[str, float], kept: dict[str, float], near: float) -> ps.
 
 
 # Of a small run of all six families, at kappa t = 1e4: what no identity holds. Means over entries.
-SMALL_RUN: dict[str, float] = {}
+SMALL_RUN = {
+    "M": 6.734282e-06,
+    "Sdot": 9.19888e-07,
+    "A": 0.867525,
+    "K": 0.03597499,
+    "Q": 0.03355138,
+    "A_change": 0.9522206,
+    "Q_change": 0.004339374,
+    "K_change": 0.003250117,
+    "N_change": 1.676354,
+    "p_dev": 0.0005284332,
+    "p_spread": 0.01142108,
+    "F_random": 6.395369,
+    "value_part": 0.1444019,
+    "softmax_part": 0.0008480673,
+    "betadot_outputs": 0.008717391,
+    "Adot": 0.0001649529,
+    "casimir": 1.411927,
+    "U_change": 1.60519,
+    "U_change_random": 1.205908,
+    "U_output_change": 0.6635127,
+    "U_rate_random": 0.0002069092,
+    "U_rate_common": 0.0002364889,
+    "U_norms": 4.510845,
+    "U_cross_neurons": 0.0001058236,
+    "U_cross_values": 8.632781e-05,
+}
 
 
 @ps.claim(

@@ -163,7 +163,8 @@ def _draw(spec: Spec, seed: int) -> xr.Dataset:
 
 
 def _overlaps(count: int, size: int, rng: np.random.Generator) -> np.ndarray:
-    """All overlaps of so many vectors of standard normal numbers: where they are long, by Bartlett's decomposition."""
+    """All overlaps of so many vectors of standard normal numbers: where they are long, by Bartlett's
+    decomposition."""
     if size < 2 * count:
         vectors = rng.standard_normal((size, count))
         return vectors.T @ vectors
