@@ -203,6 +203,7 @@ COUNTER_EXAMPLES: dict[str, list[Change]] = {
     "ours-population": [scaled("R", 1.01), scaled("loss", 0.99), flipped("G"), backwards("Gdot", "word")],
     "thm3.3-ii-signs": [flipped("C"), backwards("C", "key"), unlearned, lost("C")],
     "thm3.3-ii-order": [grown("C"), slower("C"), flipped("C"), lost("C")],
+    "thm3.3-ii-power": [grown("C"), powered("C", 1.5), flipped("C"), lost("C")],
     "thm3.3-ii-Tstar": [grown("C"), slower("C"), flipped("C"), lost("C")],
     "thm3.3-ii-logs": [grown("C"), slower("C"), flipped("C"), lost("C")],
     "lemF.16-rates": [grown("Sdot"), slower("Sdot"), flipped("Sdot"), lost("Sdot")],

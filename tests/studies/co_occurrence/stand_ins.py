@@ -8,6 +8,7 @@ import phasescope as ps
 from phasescope.claims.requests import Recorded, Request, Runs, Sweeps, Tables
 from phasescope.studies.co_occurrence import study
 from phasescope.studies.co_occurrence.claims import evidence as asked
+from phasescope.studies.co_occurrence.claims.regressions import FIGURE_1
 from phasescope.studies.co_occurrence.spec import LABELS, SHARES
 from phasescope.studies.co_occurrence.theory import orthogonal, population
 from phasescope.testing import labelled_like
@@ -39,6 +40,8 @@ def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
         return real(request)
     if request.preset == "tiny" and request.arm.__name__ not in DESCENTS:
         return _small(real(asked.small_families), request)
+    if dict(request.changes).get("init") == "orthogonal":
+        return labelled_like(real(_reduced(request, 1.0)), study, request)
     axes = dict(request.axes) if isinstance(request, Sweeps) else {}
     parts = [
         _dressed(real(_reduced(request, attention)), request)
@@ -60,7 +63,9 @@ def _figure_1(descent: xr.Dataset, request: Sweeps) -> xr.Dataset:
     """Descent for the flow: they differ by less than a thousandth. Frozen attention costs one per cent."""
     conserved = 0 * descent.casimir + descent.casimir.isel(time=0, drop=True)
     trained = descent.assign(casimir=conserved)
-    frozen = trained.assign(loss=1.01 * trained.loss, G_all=0.999 * trained.G_all)
+    frozen = trained.assign(
+        loss=(1 + FIGURE_1["cost of freezing"]) * trained.loss, G_all=0.999 * trained.G_all
+    )
     both = xr.concat([trained, frozen], xr.Variable("attention", [1.0, 0.0]))
     return labelled_like(both, study, request)
 
@@ -82,6 +87,8 @@ def _reduced(request: Runs | Sweeps, attention: float) -> Runs:
         changes["horizon"] = spec.eta * spec.steps
     for name in ("init", "words", "steps"):
         changes.pop(name, None)
+    if request in asked.theory_runs:
+        changes["width"] = 2 * spec.width  # without noise a trend is seen where draws would hide it
     return ps.runs(
         orthogonal, preset=request.preset, at=request.at, **changes | {"attention": attention}
     )
@@ -115,7 +122,7 @@ def _dressed(ds: xr.Dataset, request: Runs | Sweeps) -> xr.Dataset:
         value_part=ds.value_share / 4,
         softmax_part=1e-3 * m**-1.8 * grown,
         U_change=value / spec.neurons,
-        U_change_random=0.1 * value / spec.neurons,
+        U_change_random=value / spec.neurons * (1 / spec.samples + m**-0.5) ** 0.7,
         U_output_change=2 * value / spec.neurons / spec.length,
         U_rate_random=unit / spec.samples + 0 * grown,
         U_rate_common=0.2 * unit + 0 * grown,

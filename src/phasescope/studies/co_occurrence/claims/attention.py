@@ -11,6 +11,7 @@ from ..closed_forms import late_time
 from ..phases import SCORES, at_the_end, at_time, signed, spec_of, trained
 from . import evidence
 from .parts import (
+    by_log_width,
     by_width,
     in_phase_2,
     learns,
@@ -127,8 +128,9 @@ def scores_at_a_power_of_m_have_the_printed_order(*runs):
     """At T* = m^p, for p = 1, 2, 3, C_12 over the printed order stays between two constants as m grows."""
     found = []
     for power in evidence.POWERS:
-        ratios = by_width(settled(runs), lambda run, power=power: at_power(run, power, 0))
-        found.append(ps.big_theta(ratios, along="m", what=f"C_12 over its order, p = {power}"))
+        ratios = by_log_width(settled(runs), lambda run, power=power: at_power(run, power, 0))
+        what = f"C_12 over its order, p = {power}"
+        found.append(ps.big_theta(ratios, along="log m", what=what))
     by = "closed_forms.late_time: scores multiply log^2 tau (E11)"
     return ps.refuted(ps.all_of(found), by) & learns(*runs)
 
@@ -209,6 +211,11 @@ def scores_move_with_the_loss(*runs):
 def irrelevant_words_hardly_enter_the_attention(*runs):
     """At kappa t = 1e8 the largest coefficient of a pair with an irrelevant word, over its bound and log^2 m
     (without noise: from m = (n L)^2 on, where the first term of the bound leads), does not grow with m."""
+
+    def has_led(run):
+        spec = spec_of(run)
+        is_limit = run.attrs.get("arm") == "orthogonal"
+        return not is_limit or spec.width >= (spec.samples * spec.length) ** 2
 
     def measure(run):
         spec = spec_of(run)

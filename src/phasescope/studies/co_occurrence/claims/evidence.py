@@ -112,9 +112,9 @@ def lazy(samples: int, length: int, horizon: float = 1e8) -> ps.Request:
     )
 
 
-# The theorems' regime without noise, in the limit of many rows: 12 widths over more than six decades.
-LADDER = tuple(4**k for k in range(4, 16))
-LADDER_END = 1e38
+# The theorems' regime without noise, in the limit of many rows: 9 widths over nearly five decades.
+LADDER = tuple(4**k for k in range(4, 13))
+LADDER_END = 1e30
 ladder = tuple(
     ps.runs(
         orthogonal,

@@ -81,10 +81,11 @@ def losses_of_one_target_rise_and_fall(run):
     end = first_phase_end(run)
     later = after(run, end).isel(time=slice(1, None))
     left = at_the_end(run.loss) / run.loss.isel(time=0, drop=True)
+    change = run.loss_type.diff("time") / run.loss_type.isel(time=slice(1, None))
     return (
         ps.decreasing(run.loss_type.sel(type=1), "loss with both target words", "time")
         & rises_and_falls(run)
-        & ps.negative(run.loss_type.diff("time"), "change of a loss in phase 2", where=later)
+        & ps.negative(change, "relative change of a loss in phase 2", where=later)
         & ps.at_most(left, ps.chosen(0.01, "small: a hundredth"), "loss at the end over its start")
         & learns(run)
     )

@@ -57,6 +57,13 @@ def by_width(
     return {spec_of(run).width: measure(trained(run)) for run in runs}
 
 
+def by_log_width(
+    runs: Iterable[xr.Dataset], measure: Callable[[xr.Dataset], np.ndarray]
+) -> dict[float, np.ndarray]:
+    """The same for each log m: where a power of log m is at stake, a power of m would hide it."""
+    return {float(np.log(width)): x for width, x in by_width(runs, measure).items()}
+
+
 def mean_by_width(
     runs: Iterable[xr.Dataset], measure: Callable[[xr.Dataset], xr.DataArray]
 ) -> xr.DataArray:

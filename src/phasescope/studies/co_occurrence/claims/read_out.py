@@ -12,6 +12,7 @@ from . import evidence
 from .parts import (
     EXACT,
     at_T1,
+    by_log_width,
     by_width,
     in_phase_2,
     learns,
@@ -60,7 +61,7 @@ def the_read_out_grows_by_little(*runs):
 
 @ps.claim(
     "Lemma F.10",
-    ps.on("training", *evidence.theory_runs),
+    ps.on("population", *evidence.ladder),
     id="lemF.10-read-out",
     aliases=("F.10",),
     kind="theta",
@@ -70,14 +71,14 @@ def the_read_out_grows_by_little(*runs):
     assumes=condition_1,
 )
 def the_read_out_keeps_its_size(*runs):
-    """From T_1 to the end beta over beta(T_1), which is of the order sigma_1^2 m m1 (thmE.27-end), stays between two
-    constants, at every width."""
+    """From T_1 to the end, without noise and from m = 4096 on, beta over beta(T_1), which is of the order
+    sigma_1^2 m m1 (thmE.27-end), stays between two constants. With noise see ours-read-out-width."""
 
     def judge(c):
         def measure(run):
             return told(run.beta / at_T1(run, "beta", c), in_phase_2(run, c))
 
-        return ps.big_theta(by_width(runs, measure), along="m", what="beta / beta(T_1)")
+        return ps.big_theta(by_width(settled(runs), measure), along="m", what="beta / beta(T_1)")
 
     return scanned(judge) & learns(*runs)
 
@@ -253,7 +254,7 @@ def irrelevant_words_contribute_little(*runs):
         most = run.F_random.max("type", skipna=False)
         return told(at_time(most, run, spec.kappa * float(spec.width)))
 
-    found = ps.big_o(by_width(runs, measure), along="m", what="contribution at t = m")
+    found = ps.big_o(by_log_width(runs, measure), along="log m", what="contribution at t = m")
     by = "closed_forms.late_time: random_parts are positive at every n, and multiply log tau"
     return ps.refuted(found, by) & learns(*runs)
 

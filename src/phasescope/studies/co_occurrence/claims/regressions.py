@@ -50,6 +50,18 @@ SMALL_RUN = {
 }
 
 
+# Of the experiment as a flow: means over eight seeds.
+FIGURE_1 = {
+    "peak": 171.8,
+    "T_1": 765.8,
+    "rise": 0.04038,
+    "C_12": 0.1105,
+    "beta / beta(0)": 57.76,
+    "loss": 0.00103,
+    "cost of freezing": 0.00809,
+}
+
+
 @ps.claim(
     "A small run: numbers (ours)",
     ps.on("training", evidence.small_families),
@@ -140,7 +152,7 @@ def numbers_of_frozen_attention(runs):
     page="Section 3, Figure 1; Appendix A",
 )
 def numbers_of_figure_1(run):
-    """In the experiment as a flow, over eight seeds: epoch of the peak of the loss with one target word and of
+    """In the experiment as a flow, means over eight seeds: epoch of the peak of the loss with one target word and of
     T_1, its rise, the change of the scores, the growth of beta, the loss at the end and the cost of freezing
     the attention."""
     still = frozen(run)
@@ -150,21 +162,18 @@ def numbers_of_figure_1(run):
     peak = epochs(run, run.tau.isel(time=one.fillna(0).argmax("time")))
     grown = at_the_end(run.beta) / run.beta.isel(time=0, drop=True)
     cost = at_the_end(still.loss) / at_the_end(run.loss) - 1
-    seen = {
-        "peak": (peak, 130.0, 300.0),
-        "T_1": (epochs(run, first_phase_end(run)), 600.0, 1100.0),
-        "rise": (bump, 0.03, 0.11),
-        "C_12": (at_the_end(run.C.sel(key=1, query=2)), 0.09, 0.16),
-        "beta / beta(0)": (grown, 40.0, 75.0),
-        "loss": (at_the_end(run.loss), 8e-4, 1.3e-3),
-        "cost of freezing": (cost, 0.005, 0.015),
+    found = {
+        "peak": peak,
+        "T_1": epochs(run, first_phase_end(run)),
+        "rise": bump,
+        "C_12": at_the_end(run.C.sel(key=1, query=2)),
+        "beta / beta(0)": grown,
+        "loss": at_the_end(run.loss),
+        "cost of freezing": cost,
     }
-    found = []
-    for name, (values, low, high) in seen.items():
-        lowest = ps.chosen(low, "what was seen in eight seeds")
-        highest = ps.chosen(high, "what was seen in eight seeds")
-        found.append(ps.within(values, lowest, highest, name))
-    return ps.all_of(found) & learns(run)
+    means = {name: float(values.mean(skipna=False)) for name, values in found.items()}
+    near = ps.chosen(0.01, "the digits that were kept")
+    return as_kept(means, FIGURE_1, near) & learns(run)
 
 
 @ps.claim(
