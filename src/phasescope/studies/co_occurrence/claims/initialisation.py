@@ -107,8 +107,8 @@ def mixed_values_start_with_one_norm(ds):
         "closed form",
         evidence.starts,
         expect="false",
-        because="a Gaussian exceeds s with probability exp(-s^2/2): the square root lacks a factor 2, and one draw in "
-        "twenty is at {value:.3g} times the bound",
+        because="the tail of a Gaussian is wider than the printed bound, which lacks its factor of two: one draw in twenty "
+        "is at {value:.3g} times the bound",
     ),
     id="corD.5-neuron-outputs",
     kind="upper",

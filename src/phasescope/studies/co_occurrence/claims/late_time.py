@@ -67,7 +67,7 @@ def the_training_loss_vanishes(*runs):
         "training",
         evidence.few,
         expect="outside",
-        because="n is below 3 (L + 1), far below L^2: {parts[0].measured}",
+        because="there are far fewer samples than Condition 1 asks for: {parts[0].measured}",
     ),
     id="thm3.3-i-test",
     aliases=("T3.3-i-test",),
