@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import xarray as xr
 
 import phasescope as ps
 
@@ -84,6 +85,13 @@ figure_1_descent = ps.recorded(
     ps.sweeps(gram_descent, preset="figure1", seeds=8, at=of_epochs(16)),
     RECORDED / "figure_1.zip",
 )
+
+
+def slim(ds: xr.Dataset) -> xr.Dataset:
+    """What is recorded of it: the values of the special words, and neither margins nor changes, which follow from the rest."""
+    return ds.sel(word=[1, 2, 3]).drop_vars(["margin", "C_all"])
+
+
 figure_1 = ps.sweeps(gram, preset="figure1", attention=[1.0, 0.0], seeds=8, at=of_epochs(16))
 figure_1_literal = ps.sweeps(
     gram, preset="figure1_literal", attention=[1.0, 0.0], seeds=8, at=of_epochs(16)
