@@ -42,7 +42,16 @@ start_shrinks = every(lambda ds: ds.assign(F=ds.F * spec_of(ds).zeta ** 2), "F f
 no_power = every(lambda ds: ds.assign(loss=ds.loss ** (1 / spec_of(ds).width)), "no power")
 read_out_grows = every(lambda ds: ds.assign(beta=ds.beta * (1 + ds.s)), "beta grows")
 read_out_grows_with_width = every(
-    lambda ds: ds.assign(beta=ds.beta * (1 + ds.s * spec_of(ds).width)), "beta grows with m"
+    lambda ds: ds.assign(beta=ds.beta * np.exp(0.02 * ds.s * np.log(spec_of(ds).width))),
+    "beta grows with m",
+)
+first_target_faster = every(
+    lambda ds: ds.assign(
+        Gdot=(ds.Gdot * xr.where(ds.word == 1, float(spec_of(ds).width), 1.0)).transpose(
+            *ds.Gdot.dims
+        )
+    ),
+    "one target is faster",
 )
 
 
@@ -166,22 +175,22 @@ COUNTER_EXAMPLES: dict[str, list[Change]] = {
     "thm3.2-iv-both": [slower("G"), common_raised(-99.0), lost("G")],
     "thm3.2-iv-one": [slower("G"), common_raised(99.0), lost("G")],
     "ours-first-right": [common_raised(-2.0), flipped("G"), lost("G")],
-    "lem4.4-balance": [everywhere("balance", 100.0), shifted("balance", 0.5), unlearned, lost("balance")],
+    "lem4.4-balance": [everywhere("balance", 1e6), shifted("balance", 0.5), unlearned, lost("balance")],
     "ours-balance-end": [shifted("balance", 0.01), unlearned, lost("balance")],
     "lem4.5-ratio": [scaled("R", 0.7), scaled("R2", 2.0), flipped("R"), lost("R2")],
     "lem4.5-sums": [backwards("gsum", "type"), lost("gsum")],
-    "lemF.6-targets": [flipped("Gdot"), lost("Gdot"), unlearned],
+    "lemF.6-targets": [first_target_faster, lost("Gdot"), unlearned],
     "corF.2-within-types": [margins_apart, lost("margin")],
     "lemF.3-order": [backwards("gsum", "type"), lost("gsum")],
     "defF.1-ratio": [one_type_larger, lost("gsum")],
     "defF.1-values": bounded("G"),
     "lemF.4-identity": [scaled("betadot", 1.001), flipped("betadot_outputs"), lost("betadot")],
     "lemF.4-grows": [flipped("betadot"), unlearned, lost("betadot")],
-    "corF.7-ratios": [flipped("G"), backwards("G", "word"), common_raised(99.0), lost("G")],
+    "corF.7-ratios": [backwards("G", "word"), common_raised(99.0), lost("G")],
     "thmF.8-loss": [powered("loss", 0.7), powered("loss", 1.4), slower("loss"), lost("loss")],
     "ours-loss-exponent": [powered("loss", 1.5), unlearned, lost("loss")],
     "corF.9-growth": [grown("beta"), lost("beta")],
-    "lemF.10-read-out": [read_out_grows_with_width, flipped("beta"), lost("beta")],
+    "lemF.10-read-out": [read_out_grows_with_width, lost("beta")],
     "ours-read-out-width": [read_out_grows, lost("beta")],
     "ours-read-out-law": [powered("beta", 2.0), backwards("beta", "time"), lost("beta")],
     "lemF.11-identity": [scaled("Adot", 1.001), flipped("c"), lost("G")],
@@ -194,7 +203,7 @@ COUNTER_EXAMPLES: dict[str, list[Change]] = {
     "thm3.3-i-train": [no_power, unlearned, lost("loss")],
     "thm3.3-i-test": [backwards("test_loss", "time"), grown("test_loss", 9.0), lost("test_loss")],
     "ours-late-constants": [scaled("loss", 1.2), scaled("R", 1.05), flipped("Gdot"), lost("R")],
-    "ours-late-limit": [scaled("loss", 1.2), scaled("R", 1.2), lost("R")],
+    "ours-late-limit": [scaled("R", 1.2), lost("R"), unlearned],
     "ours-many-samples": [scaled("R", 1.001), scaled("loss", 1.001), scaled("Gdot", 1.001)],
     "ours-test-exponent": [powered("test_loss", 1.2), powered("loss", 0.9), lost("test_loss")],
     "ours-threshold": [flipped("test_F"), one_target_right, lost("test_F")],
@@ -223,7 +232,7 @@ COUNTER_EXAMPLES: dict[str, list[Change]] = {
     "fig1b": [backwards("loss_type", "time"), flipped("loss_type"), shuffled, lost("loss_type")],
     "ours-fig1-literal": [scaled("C", 100.0), shifted("margin_min", -1e6), lost("C")],
     "ours-fig1-flow": [scaled("loss_type", 1.01), delayed("loss_type"), lost("loss_type")],
-    "ours-fig1-test": [scaled("G_all", 3.0), scaled("loss", 100.0), lost("G_all")],
+    "ours-fig1-test": [scaled("loss", 100.0), lost("G_all")],
     "ours-fig1-distinct": [backwards("c", "word"), shifted("margin_min", -1e6), lost("c")],
     "ours-definitions": [scaled("loss", 1.001), scaled("Gdot", 1.001), scaled("tau", 1.001), lost("S_all")],
     "small-run-numbers": [scaled("M", 1.001), scaled("A_change", 1.001), lost("K")],

@@ -93,7 +93,8 @@ def six_families(spec: Spec) -> ps.Plan:
 
     def measure(run):
         batch = batch_of(run, spec)
-        neurons = measure_neurons(run.moving, *run.begin, batch, spec)
+        first, a = run.begin
+        neurons = measure_neurons(run.moving, first, a, batch, spec)
         return measure_grams(now(run), begin(run), batch, spec, **neurons)
 
     return ps.Plan(

@@ -18,7 +18,7 @@ from ..phases import (
 from ..theory import gram, orthogonal, six_families, weight_flow
 from ..training import gram_descent, weights
 from . import evidence
-from .parts import EXACT, SOLVED, learns
+from .parts import EXACT, SOLVED, where_it_learns
 from .premises import any_flow, lazy
 
 CONSERVED = ps.chosen(1e-11, "what a hundred steps of the solver leave")
@@ -177,6 +177,7 @@ def flow_conserves_three_matrices(run):
     page="Appendix B",
     assumes=any_flow,
 )
+@where_it_learns
 def flow_conserves_four_traces(*runs):
     """tr A - beta / |a|^2, tr Q - tr K and the traces of their squares stay what they were, relative to their
     largest part."""
@@ -190,7 +191,7 @@ def flow_conserves_four_traces(*runs):
         grown = at_the_end(run.beta) - run.beta.isel(time=0, drop=True)
         found.append(ps.guard(ps.positive(grown, "growth of beta")))
         found.append(ps.guard(ps.positive(at_the_end(run.A_change), "change of A")))
-    return ps.all_of(found) & learns(*runs)
+    return ps.all_of(found)
 
 
 @ps.claim(
@@ -241,6 +242,7 @@ def descent_breaks_them_exactly_so(run):
     page="Section 4.1",
     assumes=lazy,
 )
+@where_it_learns
 def the_first_phase_is_universal(*runs):
     """With m = 10^6 the landmarks of phase 1 are those of five numbers with frozen uniform attention: kappa
     T_0.5 = 3.565 and kappa T_1 = 12.979 for n to infinity, 3.846 and 6.902 at n = 60, L = 5; within 0.5%."""
@@ -257,7 +259,7 @@ def the_first_phase_is_universal(*runs):
         found.append(
             ps.agree(end, 1.0, atol=near, what=f"kappa T_1 / closed form, n = {spec.samples}")
         )
-    return ps.all_of(found) & learns(*runs)
+    return ps.all_of(found)
 
 
 claims = (

@@ -10,7 +10,7 @@ import phasescope as ps
 from ..closed_forms import late_time, population_late_time, threshold
 from ..phases import at_the_end, at_time, log_slope, spec_of
 from . import evidence
-from .parts import by_width, learns, told
+from .parts import by_width, told, where_it_learns
 from .premises import any_flow, condition_1, lazy
 
 SETTLED = ps.chosen(1e-3, "what is left of the start at log time 18")
@@ -27,7 +27,7 @@ def losses_at_powers(runs, name: str, powers) -> ps.Verdict:
 
         losses = by_width(runs, measure)
         found.append(ps.tends_to(losses, 0.0, "m", what=f"{name} at T* = m^{power}"))
-    return ps.all_of(found) & learns(*runs)
+    return ps.all_of(found)
 
 
 def powers_reached(runs) -> tuple[int, ...]:
@@ -53,6 +53,7 @@ def powers_reached(runs) -> tuple[int, ...]:
     as_=("m", "inf"),
     assumes=condition_1,
 )
+@where_it_learns
 def the_training_loss_vanishes(*runs):
     """At T* = m^p the training loss falls like a power of m: for p = 1 in networks with noise, whose runs end
     at kappa t = 1e8, and for p = 1, 2, 3 without."""
@@ -77,6 +78,7 @@ def the_training_loss_vanishes(*runs):
     as_=("m", "inf"),
     assumes=condition_1,
 )
+@where_it_learns
 def the_test_loss_vanishes_too(*runs):
     """At T* = m^p the loss on samples whose irrelevant words are new falls like a power of m, n and L being
     fixed; and it falls all the time from kappa t = 100 on."""
@@ -87,7 +89,7 @@ def the_test_loss_vanishes_too(*runs):
             ps.negative(log_slope(run.test_loss, run), "exponent of the test loss", where=late)
         )
     if len(runs) == 1:
-        return ps.all_of(falls) & learns(*runs)
+        return ps.all_of(falls)
     return ps.all_of(falls) & losses_at_powers(runs, "test_loss", powers_reached(runs))
 
 
@@ -102,6 +104,7 @@ def the_test_loss_vanishes_too(*runs):
     page="Appendix F.1, Lemma F.6; Appendix F.2, Theorem F.8",
     assumes=condition_1,
 )
+@where_it_learns
 def late_constants_follow_the_closed_form(run):
     """At kappa t = 1e8 and m = 4096 R is R* within 1%, and kappa t times the loss is s_1 + 2 s_2 + s_4 and the
     rates of G per log tau are those of the hard-margin solution within 6%: 1.283 and 9.19 at n = 48, L = 4."""
@@ -116,7 +119,6 @@ def late_constants_follow_the_closed_form(run):
         ps.agree(end.R / limit.ratio, 1.0, atol=ratio, what="R / R*")
         & ps.agree(end.tau * end.loss / limit.loss, 1.0, atol=near, what="kappa t loss / limit")
         & ps.agree(per_step / values, 1.0, atol=near, what="dG / d log tau over its limit")
-        & learns(run)
     )
 
 
@@ -131,13 +133,14 @@ def late_constants_follow_the_closed_form(run):
     as_=("tau", "inf"),
     assumes=lazy,
 )
+@where_it_learns
 def late_constants_are_limits(*runs):
     """In the widest network R tends to that of the hard-margin solution as kappa t grows from 1e3 on."""
     run = runs[-1]
     spec = spec_of(run)
     limit = late_time(spec.samples, spec.length)
     late = run.sel(time=slice(1e3, 1e8))
-    return ps.tends_to(late.R / limit.ratio, 1.0, "time", what="R / R*") & learns(*runs)
+    return ps.tends_to(late.R / limit.ratio, 1.0, "time", what="R / R*")
 
 
 @ps.claim(
@@ -151,6 +154,7 @@ def late_constants_are_limits(*runs):
     page="Appendix F.1, Lemma F.6; Appendix F.2, Theorem F.8",
     assumes=lazy,
 )
+@where_it_learns
 def many_samples_give_two_two_minus_three(run):
     """For n = 10^7 at kappa t = 1e8: R = 3/2 and kappa t loss = 17 within 1e-4, the rates of G as (2, 2, -3)
     within 1e-4."""
@@ -167,7 +171,6 @@ def many_samples_give_two_two_minus_three(run):
             what="kappa t loss",
         )
         & ps.agree(rates, expected, rtol=near, what="dG / d log tau")
-        & learns(run)
     )
 
 
@@ -199,6 +202,7 @@ def limits(runs, value) -> xr.DataArray:
     page="Section 3, Theorem 3.3, item 1",
     assumes=lazy,
 )
+@where_it_learns
 def the_test_loss_falls_with_a_smaller_exponent(*runs):
     """The test loss falls like tau^-e with e = min(2 G_1 + G_3, -(G_1 + G_3), -G_3) of the hard-margin
     solution: 0.331 at n = 48, L = 4, where the training loss has 1; slopes within 0.01 at s = 40."""
@@ -206,10 +210,8 @@ def the_test_loss_falls_with_a_smaller_exponent(*runs):
     slopes = cases(runs, lambda run: log_slope(run.test_loss, run).isel(time=-2))
     expected = limits(runs, lambda limit: -min(limit.exponents))
     training = cases(runs, lambda run: log_slope(run.loss, run).isel(time=-2))
-    return (
-        ps.agree(slopes, expected, atol=near, what="exponent of the test loss")
-        & ps.agree(training, -1.0, atol=near, what="exponent of the loss")
-        & learns(*runs)
+    return ps.agree(slopes, expected, atol=near, what="exponent of the test loss") & ps.agree(
+        training, -1.0, atol=near, what="exponent of the loss"
     )
 
 
@@ -232,6 +234,7 @@ def growth_of_test_outputs(runs) -> xr.DataArray:
     page="Section 3, Theorem 3.3, item 1; Condition 1",
     assumes=condition_1,
 )
+@where_it_learns
 def generalisation_needs_more_than_three_L_plus_one_samples(*runs):
     """A lazy network with distinct irrelevant words is, late enough, right about new samples with one target
     word if and only if n > 3 (L + 1): n = 12, 24 at L = 5 and 60, 66 at L = 20. About the other types it is
@@ -244,7 +247,6 @@ def generalisation_needs_more_than_three_L_plus_one_samples(*runs):
         ps.positive(output * side, "output with one target, times the side", where=side != 0)
         & ps.positive(both, "output with both targets")
         & ps.positive(neither, "minus the output with none")
-        & learns(*runs)
     )
 
 
@@ -258,22 +260,19 @@ def generalisation_needs_more_than_three_L_plus_one_samples(*runs):
     page="Section 3, Theorem 3.3, item 1; Condition 1",
     assumes=any_flow,
 )
+@where_it_learns
 def test_outputs_grow_as_the_hard_margin_solution_says(*runs):
     """From log time 40 to 80 the output on new samples with one target word grows per log tau by G_1 + G_3 of
     the hard-margin solution, which is 0 at n = 18, L = 5, to 1e-5; and R is R* to 1e-8."""
     near = ps.chosen(1e-5, "the error of a difference over forty units of log time")
     exact = ps.chosen(1e-8, "the accuracy of the solver")
     ratio = cases(runs, lambda run: run.R.isel(time=-1))
-    return (
-        ps.agree(
-            growth_of_test_outputs(runs),
-            limits(runs, lambda limit: -limit.exponents[1]),
-            atol=near,
-            what="growth of the output per log tau",
-        )
-        & ps.agree(ratio, limits(runs, lambda limit: limit.ratio), atol=exact, what="R")
-        & learns(*runs)
-    )
+    return ps.agree(
+        growth_of_test_outputs(runs),
+        limits(runs, lambda limit: -limit.exponents[1]),
+        atol=near,
+        what="growth of the output per log tau",
+    ) & ps.agree(ratio, limits(runs, lambda limit: limit.ratio), atol=exact, what="R")
 
 
 @ps.claim(
@@ -287,16 +286,13 @@ def test_outputs_grow_as_the_hard_margin_solution_says(*runs):
     page="Section 3, Theorem 3.3, item 1; Condition 1",
     assumes=condition_1,
 )
+@where_it_learns
 def the_threshold_is_sharp_for_random_weights(few, enough):
     """With Gaussian weights at zeta = 0.1, L = 5, kappa t = 1e8: at n = 12 outputs on new samples with one
     target word are wrong, at n = 24 right, in every seed."""
     wrong = at_the_end(few.test_F.sel(type=[2, 3]))
     right = at_the_end(enough.test_F.sel(type=[2, 3]))
-    return (
-        ps.positive(wrong, "output at n = 12")
-        & ps.negative(right, "output at n = 24")
-        & learns(few, enough)
-    )
+    return ps.positive(wrong, "output at n = 12") & ps.negative(right, "output at n = 24")
 
 
 @ps.claim(
@@ -310,6 +306,7 @@ def the_threshold_is_sharp_for_random_weights(few, enough):
     page="Section 2.1, Definition 2.1",
     assumes=any_flow,
 )
+@where_it_learns
 def with_few_words_the_irrelevant_ones_are_the_bias(*runs):
     """A lazy network trained on the population of L = 5 ends as the hard-margin solution in which all
     irrelevant words share one value. They are negative, since negative samples hold more of them: with 5 of
@@ -338,9 +335,7 @@ def with_few_words_the_irrelevant_ones_are_the_bias(*runs):
         "dG_r / d log tau": (rate(4), by_words(limit.random for limit in limits)),
     }
     found = [ps.agree(x, y, rtol=SETTLED, what=what) for what, (x, y) in expected.items()]
-    return (
-        ps.all_of(found) & ps.negative(irrelevant, "values of all irrelevant words") & learns(*runs)
-    )
+    return ps.all_of(found) & ps.negative(irrelevant, "values of all irrelevant words")
 
 
 claims = (

@@ -6,6 +6,7 @@ and is scanned. In natural time that is $C_{T_1}(1 + \sigma_0^2/\sigma_1^2)$.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -89,6 +90,19 @@ def learns(*runs: xr.Dataset) -> ps.Verdict:
         falls.append(np.min((before - after) / np.abs(before)))
     falling = ps.positive(np.array(falls), "fall of the loss between two records")
     return ps.guard(falling) & ran_to_the_end(*runs)
+
+
+def where_it_learns(check: Callable[..., ps.Verdict]) -> Callable[..., ps.Verdict]:
+    """A check of runs that is made only if there is training to speak of; if not it is undecided."""
+
+    @functools.wraps(check)
+    def judged(*runs: xr.Dataset) -> ps.Verdict:
+        learned = learns(*runs)
+        if learned.outcome is not ps.Outcome.HOLDS:
+            return learned
+        return check(*runs) & learned
+
+    return judged
 
 
 def drawn(x: xr.DataArray, what: str) -> ps.Verdict:

@@ -9,7 +9,7 @@ import phasescope as ps
 
 from ..phases import at_time, first_phase_end, spec_of, trained, turning_time
 from . import evidence
-from .parts import at_T1, by_width, in_phase_1, learns, mean_by_width, scanned, told
+from .parts import at_T1, by_width, in_phase_1, mean_by_width, scanned, told, where_it_learns
 from .premises import condition_1
 
 # The constant C of Lemmas 4.3 and 4.5 is positive and not named.
@@ -33,6 +33,7 @@ def aligned_values(run: xr.Dataset, c: float) -> np.ndarray:
     as_=("m", "inf"),
     assumes=condition_1,
 )
+@where_it_learns
 def values_have_aligned_by_T1(*runs):
     """At T_1 the values G(mu_1), G(mu_2) and -G(mu_3) are at least Omega(1), for C_T1 large enough."""
 
@@ -41,7 +42,7 @@ def values_have_aligned_by_T1(*runs):
             by_width(runs, lambda run: aligned_values(run, c)), along="m", what="values"
         )
 
-    return scanned(judge) & learns(*runs)
+    return scanned(judge)
 
 
 @ps.claim(
@@ -55,6 +56,7 @@ def values_have_aligned_by_T1(*runs):
     as_=("m", "inf"),
     assumes=condition_1,
 )
+@where_it_learns
 def all_samples_are_right_at_T1(*runs):
     """At T_1 every sample has a margin of Omega(1), for C_T1 large enough."""
 
@@ -62,7 +64,7 @@ def all_samples_are_right_at_T1(*runs):
         margins = by_width(runs, lambda run: told(at_T1(run, "margin_min", c)))
         return ps.big_omega(margins, along="m", what="smallest margin")
 
-    return scanned(judge) & learns(*runs)
+    return scanned(judge)
 
 
 @ps.claim(
@@ -77,6 +79,7 @@ def all_samples_are_right_at_T1(*runs):
     up_to_logs=True,
     assumes=condition_1,
 )
+@where_it_learns
 def the_first_phase_takes_a_time_like_one_over_m(*runs):
     """m times the time from which all samples are right for good does not grow with m."""
 
@@ -84,7 +87,7 @@ def the_first_phase_takes_a_time_like_one_over_m(*runs):
         end = at_time(run.t, run, first_phase_end(run))
         return told(end * spec_of(run).width)
 
-    return ps.big_o(by_width(runs, measure), along="m", what="m T") & learns(*runs)
+    return ps.big_o(by_width(runs, measure), along="m", what="m T")
 
 
 @ps.claim(
@@ -97,13 +100,14 @@ def the_first_phase_takes_a_time_like_one_over_m(*runs):
     page="Section 3, Theorem 3.1",
     assumes=condition_1,
 )
+@where_it_learns
 def the_first_phase_takes_about_ten_natural_times(*runs):
     """All samples are right for good from kappa t = 8 to 15 on, at every width, at n = 48, L = 4, zeta = 0.1;
     without noise at 7.84."""
     low = ps.derived(7.84, "closed_forms.first_phase(48, 4): without noise")
     high = ps.chosen(15.0, "twice that, for outputs that start at zeta")
     ends = [first_phase_end(trained(run)) for run in runs]
-    return ps.all_of(ps.within(end, low, high, "kappa T") for end in ends) & learns(*runs)
+    return ps.all_of(ps.within(end, low, high, "kappa T") for end in ends)
 
 
 MOVED = {
@@ -129,6 +133,7 @@ MOVED = {
     up_to_logs=True,
     assumes=condition_1,
 )
+@where_it_learns
 def nothing_but_the_values_has_moved_by_T1(*runs):
     """Up to T_1 the changes of all overlaps, over their bounds and log m (each overlap comes with
     sqrt(log(1/delta)), where 1/delta is polynomial in m), do not grow with m; for C_T1 from 10 to 100."""
@@ -146,7 +151,7 @@ def nothing_but_the_values_has_moved_by_T1(*runs):
             found.append(ps.big_o(changes, along="m", what=f"change of {letter} over its bound"))
         return ps.all_of(found)
 
-    return scanned(judge) & learns(*runs)
+    return scanned(judge)
 
 
 @ps.claim(
@@ -160,6 +165,7 @@ def nothing_but_the_values_has_moved_by_T1(*runs):
     as_=("m", "inf"),
     assumes=condition_1,
 )
+@where_it_learns
 def overlaps_of_values_stay_close_to_their_start(*runs):
     """The largest change of an entry of A up to T_1, over its diagonal sigma_0^2 m at the start, tends to 0 as
     m grows; from which width on it is below a tenth is printed. T_1 is the time from which all samples are
@@ -171,7 +177,7 @@ def overlaps_of_values_stay_close_to_their_start(*runs):
 
     tenth = ps.chosen(0.1, "close: a tenth")
     changes = mean_by_width(runs, measure)
-    return ps.tends_to(changes, along="m", within=tenth, what="change of A") & learns(*runs)
+    return ps.tends_to(changes, along="m", within=tenth, what="change of A")
 
 
 @ps.claim(
@@ -186,6 +192,7 @@ def overlaps_of_values_stay_close_to_their_start(*runs):
     hides=("C_T1",),
     assumes=condition_1,
 )
+@where_it_learns
 def the_loss_is_still_large_at_T1(*runs):
     """The training loss at T_1 is Theta(1) in m, for every C_T1 from 10 to 100."""
 
@@ -194,7 +201,7 @@ def the_loss_is_still_large_at_T1(*runs):
             by_width(runs, lambda run: told(at_T1(run, "loss", c))), along="m", what="loss"
         )
 
-    return scanned(judge) & learns(*runs)
+    return scanned(judge)
 
 
 def between_the_turn_and_T1(run: xr.Dataset) -> xr.DataArray:
@@ -213,6 +220,7 @@ def between_the_turn_and_T1(run: xr.Dataset) -> xr.DataArray:
     page="Section 4.1, Lemma 4.3; Appendix E.6, Theorem E.19",
     assumes=condition_1,
 )
+@where_it_learns
 def the_common_word_overtakes_the_targets(*runs):
     """There is a T_0.5 before T_1 from which on the value of mu_3 falls faster than 1 + C times those of mu_1
     and mu_2 rise, yet slower than 1 - C times their sum, with C = 0.1. T_1 is the time from which all samples
@@ -228,7 +236,7 @@ def the_common_word_overtakes_the_targets(*runs):
         found.append(
             ps.positive(((1 - C) * total - falls) / total, "-Gdot_3 below their sum", where=between)
         )
-    return ps.all_of(found) & learns(*runs)
+    return ps.all_of(found)
 
 
 @ps.claim(
@@ -241,6 +249,7 @@ def the_common_word_overtakes_the_targets(*runs):
     as_=("m", "inf"),
     assumes=condition_1,
 )
+@where_it_learns
 def the_targets_keep_rising_until_T1(*runs):
     """From T_0.5 to T_1 the rates of G(mu_1) and G(mu_2), over (sigma_0^2 + sigma_1^2) m m1, do not fall as m
     grows."""
@@ -249,7 +258,7 @@ def the_targets_keep_rising_until_T1(*runs):
         rates = run.Gdot.sel(word=[1, 2]) / run.kappa
         return told(rates, between_the_turn_and_T1(run))
 
-    return ps.big_omega(by_width(runs, measure), along="m", what="rates over kappa") & learns(*runs)
+    return ps.big_omega(by_width(runs, measure), along="m", what="rates over kappa")
 
 
 claims = (

@@ -9,7 +9,16 @@ import phasescope as ps
 
 from ..phases import at_time, first_phase_end, spec_of, trained
 from . import evidence
-from .parts import at_T1, by_width, in_phase_1, learns, mean_by_width, numbers, scanned, told
+from .parts import (
+    at_T1,
+    by_width,
+    in_phase_1,
+    mean_by_width,
+    numbers,
+    scanned,
+    told,
+    where_it_learns,
+)
 from .premises import condition_1
 
 
@@ -20,7 +29,7 @@ def bounded(runs, measure, what: str) -> ps.Verdict:
         ratios = by_width(runs, lambda run: told(measure(run), in_phase_1(run, c)))
         return ps.big_o(ratios, along="m", what=what)
 
-    return scanned(judge) & learns(*runs)
+    return scanned(judge)
 
 
 def bounded_in_the_mean(runs, measure, what: str) -> ps.Verdict:
@@ -33,7 +42,7 @@ def bounded_in_the_mean(runs, measure, what: str) -> ps.Verdict:
 
         return ps.big_o(mean_by_width(runs, largest), along="m", what=what)
 
-    return scanned(judge) & learns(*runs)
+    return scanned(judge)
 
 
 def units(run: xr.Dataset) -> tuple[float, float, float]:
@@ -55,6 +64,7 @@ def units(run: xr.Dataset) -> tuple[float, float, float]:
     as_=("m", "inf"),
     assumes=condition_1,
 )
+@where_it_learns
 def attention_weights_move_little_by_T1(*runs):
     """The largest change of an attention weight up to T_1, over the bound, does not grow with m."""
 
@@ -76,6 +86,7 @@ def attention_weights_move_little_by_T1(*runs):
     up_to_logs=True,
     assumes=condition_1,
 )
+@where_it_learns
 def attention_weights_move_like_one_over_m_squared(*runs):
     """The largest change of an attention weight up to T_1, over its bound and log m, does not grow with m."""
 
@@ -99,6 +110,7 @@ def attention_weights_move_like_one_over_m_squared(*runs):
     up_to_logs=True,
     assumes=condition_1,
 )
+@where_it_learns
 def outputs_of_neurons_move_with_their_values(*runs):
     """The change of what a neuron gives for a query, over its bound with the measured R and R_P, does not grow
     with m."""
@@ -123,6 +135,7 @@ def outputs_of_neurons_move_with_their_values(*runs):
     up_to_logs=True,
     assumes=condition_1,
 )
+@where_it_learns
 def values_of_other_words_add_little(*runs):
     """What other words' values add to the rate of a target word, over L sigma_0^2 sqrt(m) log m, does not grow
     with m."""
@@ -146,6 +159,7 @@ def values_of_other_words_add_little(*runs):
     up_to_logs=True,
     assumes=condition_1,
 )
+@where_it_learns
 def other_neurons_add_little(*runs):
     """What other neurons add to the rate of one, over sigma_1^2 sqrt(m m1) log m, a mean over draws, does not
     grow with m."""
@@ -168,6 +182,7 @@ def other_neurons_add_little(*runs):
     up_to_logs=True,
     assumes=condition_1,
 )
+@where_it_learns
 def overlaps_of_neurons_grow_in_time(*runs):
     """The change of an overlap of neurons, over t times its bound with the measured R and R_P, a mean over
     draws, does not grow with m."""
@@ -192,6 +207,7 @@ def overlaps_of_neurons_grow_in_time(*runs):
     as_=("m", "inf"),
     assumes=condition_1,
 )
+@where_it_learns
 def the_main_part_keeps_its_size(*runs):
     """What multiplies the loss derivatives in the rate of a neuron's value of a target word is Theta((sigma_0^2
     + sigma_1^2) m) up to T_1, for all neurons."""
@@ -204,7 +220,7 @@ def the_main_part_keeps_its_size(*runs):
 
         return ps.big_theta(by_width(runs, measure), along="m", what="norms over their order")
 
-    return scanned(judge) & learns(*runs)
+    return scanned(judge)
 
 
 @ps.claim(
@@ -218,6 +234,7 @@ def the_main_part_keeps_its_size(*runs):
     up_to_logs=True,
     assumes=condition_1,
 )
+@where_it_learns
 def the_error_of_a_neurons_rate_is_small(*runs):
     """What other neurons and other words add to the rate of a neuron's value of a target word, over its bound,
     does not grow with m."""
@@ -241,6 +258,7 @@ def the_error_of_a_neurons_rate_is_small(*runs):
     as_=("m", "inf"),
     assumes=condition_1,
 )
+@where_it_learns
 def irrelevant_words_grow_slowly(*runs):
     """The rate of every neuron's value of an irrelevant word up to T_1, over its bound, does not grow with m."""
 
@@ -263,6 +281,7 @@ def irrelevant_words_grow_slowly(*runs):
     up_to_logs=True,
     assumes=condition_1,
 )
+@where_it_learns
 def the_common_word_never_moves_fast(*runs):
     """The rate of every neuron's value of mu_3 up to T_1, over sigma_1^2 m, does not grow with m."""
 
@@ -285,6 +304,7 @@ def the_common_word_never_moves_fast(*runs):
     as_=("m", "inf"),
     assumes=condition_1,
 )
+@where_it_learns
 def one_target_samples_are_right_after_a_time_like_one_over_m(*runs):
     """m times the time from which every margin exceeds C = 0.1 for good does not grow with m."""
 
@@ -293,7 +313,7 @@ def one_target_samples_are_right_after_a_time_like_one_over_m(*runs):
         end = at_time(run.t, run, first_phase_end(run, margin))
         return told(end * spec_of(run).width)
 
-    return ps.big_o(by_width(runs, measure), along="m", what="m T'") & learns(*runs)
+    return ps.big_o(by_width(runs, measure), along="m", what="m T'")
 
 
 @ps.claim(
@@ -306,6 +326,7 @@ def one_target_samples_are_right_after_a_time_like_one_over_m(*runs):
     as_=("1/zeta", "inf"),
     assumes=condition_1,
 )
+@where_it_learns
 def the_imbalance_is_as_small_as_the_start(*runs):
     """Up to T_1 the difference of the two types with one target word, over the largest output at time 0, does
     not grow as the start gets smaller."""
@@ -319,7 +340,7 @@ def the_imbalance_is_as_small_as_the_start(*runs):
             found[1 / spec.zeta] = told(one / spec.samples / start, in_phase_1(run, c))
         return ps.big_o(found, along="1/zeta", what="imbalance over F")
 
-    return scanned(judge) & learns(*runs)
+    return scanned(judge)
 
 
 @ps.claim(
@@ -333,6 +354,7 @@ def the_imbalance_is_as_small_as_the_start(*runs):
     hides=("C_T1",),
     assumes=condition_1,
 )
+@where_it_learns
 def neurons_move_by_one_over_m1(*runs):
     """Up to T_1 no neuron's value of a special word moves by more than R = O(1/m1): m1 R does not grow with m."""
     return bounded(runs, lambda run: spec_of(run).neurons * run.U_change, "m1 R")
@@ -354,6 +376,7 @@ def neurons_move_by_one_over_m1(*runs):
     hides=("C_T1",),
     assumes=condition_1,
 )
+@where_it_learns
 def neurons_hardly_move_for_irrelevant_words(*runs):
     """Up to T_1 the change of a neuron's value of an irrelevant word, a mean over draws, over R/n + R/sqrt(m) with
     R = 1/m1, does not grow with m."""
@@ -376,6 +399,7 @@ def neurons_hardly_move_for_irrelevant_words(*runs):
     hides=("C_T1",),
     assumes=condition_1,
 )
+@where_it_learns
 def attention_stays_in_the_range_of_phase_1(*runs):
     """Up to T_1 the scores move by O(m^-3/2), and keys and queries by sigma_0^2 sqrt(m) at most: the ratios do
     not grow with m."""
@@ -400,6 +424,7 @@ def attention_stays_in_the_range_of_phase_1(*runs):
     hides=("C_T1",),
     assumes=condition_1,
 )
+@where_it_learns
 def phase_1_ends_with_everything_of_order_one(*runs):
     """At T_1 margins and values are Theta(1) and beta is Theta(sigma_1^2 m m1), for C_T1 large enough."""
 
@@ -416,7 +441,7 @@ def phase_1_ends_with_everything_of_order_one(*runs):
             & ps.big_theta(beta, along="m", what="beta over its order")
         )
 
-    return scanned(judge) & learns(*runs)
+    return scanned(judge)
 
 
 @ps.claim(
@@ -431,6 +456,7 @@ def phase_1_ends_with_everything_of_order_one(*runs):
     hides=("C_T1",),
     assumes=condition_1,
 )
+@where_it_learns
 def irrelevant_words_have_small_values_at_T1(*runs):
     """At T_1 the values of irrelevant words, over sigma_0 sigma_1 sqrt(m m1), do not grow with m."""
 
@@ -444,7 +470,7 @@ def irrelevant_words_have_small_values_at_T1(*runs):
             by_width(runs, lambda run: measure(run, c)), along="m", what="values over their order"
         )
 
-    return scanned(judge) & learns(*runs)
+    return scanned(judge)
 
 
 claims = (

@@ -18,7 +18,7 @@ from ..phases import (
     trained,
 )
 from . import evidence
-from .parts import by_width, in_phase_2, learns, scanned, told
+from .parts import by_width, in_phase_2, scanned, told, where_it_learns
 from .phase_1 import C
 from .premises import condition_1
 
@@ -34,7 +34,7 @@ def always(runs, condition, what: str) -> ps.Verdict:
             found.append(ps.positive(condition(run), what, where=in_phase_2(run, c)))
         return ps.all_of(found)
 
-    return scanned(judge) & learns(*runs)
+    return scanned(judge)
 
 
 @ps.claim(
@@ -48,6 +48,7 @@ def always(runs, condition, what: str) -> ps.Verdict:
     page="Section 3, Theorem 3.2, item 1; Lemma 4.7",
     assumes=condition_1,
 )
+@where_it_learns
 def attention_moves_as_predicted(*runs):
     """At all times after T_1 the scores of mu_1 and mu_2 for each other rise, and those of mu_3 as their key
     fall, for C_T1 large enough."""
@@ -65,6 +66,7 @@ def attention_moves_as_predicted(*runs):
     page="Section 3, Theorem 3.2, item 2; Corollary 4.6; Corollary F.13",
     assumes=condition_1,
 )
+@where_it_learns
 def value_overlaps_move_as_predicted(*runs):
     """At all times after T_1 the overlaps A_12, A_11 and A_22 of the targets' values rise, A_13 and A_23 fall,
     for C_T1 large enough."""
@@ -81,7 +83,7 @@ def stays_large(runs, values, what: str) -> ps.Verdict:
         found = by_width(runs, lambda run: told(values(run), in_phase_2(run, c)))
         return ps.big_omega(found, along="m", what=what)
 
-    return scanned(judge) & learns(*runs)
+    return scanned(judge)
 
 
 def word(run: xr.Dataset, number: int) -> xr.DataArray:
@@ -100,6 +102,7 @@ def word(run: xr.Dataset, number: int) -> xr.DataArray:
     as_=("m", "inf"),
     assumes=condition_1,
 )
+@where_it_learns
 def values_of_the_targets_stay_large(*runs):
     """From T_1 on G(mu_1) and G(mu_2) are at least a constant that does not fall with m."""
     return stays_large(runs, lambda run: run.G.sel(word=[1, 2]), "G(mu_1), G(mu_2)")
@@ -117,6 +120,7 @@ def values_of_the_targets_stay_large(*runs):
     as_=("m", "inf"),
     assumes=condition_1,
 )
+@where_it_learns
 def the_value_of_the_common_word_stays_large(*runs):
     """From T_1 on -G(mu_3) is at least a constant that does not fall with m; the paper prints at most."""
     return stays_large(runs, lambda run: -word(run, 3), "-G(mu_3)")
@@ -132,6 +136,7 @@ def the_value_of_the_common_word_stays_large(*runs):
     as_=("m", "inf"),
     assumes=condition_1,
 )
+@where_it_learns
 def two_target_words_are_enough(*runs):
     """From T_1 on G(mu_1) + G(mu_2) + G(mu_3) is at least a constant that does not fall with m."""
     return stays_large(
@@ -150,6 +155,7 @@ def two_target_words_are_enough(*runs):
     as_=("m", "inf"),
     assumes=condition_1,
 )
+@where_it_learns
 def one_target_word_is_not_enough(*runs):
     """From T_1 on G(mu_1) + G(mu_3) and G(mu_2) + G(mu_3) are negative by a constant that does not fall with m,
     for C_T1 large enough."""
@@ -166,6 +172,7 @@ def one_target_word_is_not_enough(*runs):
     page="Section 3, Theorem 3.2, item 4",
     assumes=condition_1,
 )
+@where_it_learns
 def samples_are_first_right_by_their_irrelevant_words(*runs):
     """When all samples become right for good, G(mu_1) + G(mu_3) or G(mu_2) + G(mu_3) is still positive: a
     sample with one target word is told by its irrelevant words."""
@@ -174,7 +181,7 @@ def samples_are_first_right_by_their_irrelevant_words(*runs):
         pair = (run.G.sel(word=[1, 2]) + word(run, 3)).max("word", skipna=False)
         then = at_time(pair, run, first_phase_end(run))
         found.append(ps.positive(then, "G_1 + G_3 when all samples become right"))
-    return ps.all_of(found) & learns(*runs)
+    return ps.all_of(found)
 
 
 @ps.claim(
@@ -194,6 +201,7 @@ def samples_are_first_right_by_their_irrelevant_words(*runs):
     as_=("1/zeta", "inf"),
     assumes=condition_1,
 )
+@where_it_learns
 def one_target_types_are_balanced(*runs):
     """Automatic balancing: from T_1 on the gradients of the two types with one target word differ by at most a
     tenth where zeta is at most 0.1, at every width, and the difference does not grow as the start gets smaller."""
@@ -210,7 +218,7 @@ def one_target_types_are_balanced(*runs):
             small, tenth, "imbalance"
         )
 
-    return scanned(judge) & learns(*runs)
+    return scanned(judge)
 
 
 @ps.claim(
@@ -230,15 +238,14 @@ def one_target_types_are_balanced(*runs):
     page="Section 4.2, Lemma 4.4",
     assumes=condition_1,
 )
+@where_it_learns
 def the_imbalance_vanishes(*runs):
     """With distinct words the difference of the two types' gradients ends below 0.2%, at kappa t = 1e8."""
     small = ps.chosen(
         2e-3, "what outputs of size zeta at the start leave after eighteen units of log time"
     )
     ends = [at_the_end(trained(run).balance) for run in runs]
-    return ps.all_of(
-        ps.agree(end, 0.0, atol=small, what="imbalance at the end") for end in ends
-    ) & learns(*runs)
+    return ps.all_of(ps.agree(end, 0.0, atol=small, what="imbalance at the end") for end in ends)
 
 
 @ps.claim(
@@ -258,6 +265,7 @@ def the_imbalance_vanishes(*runs):
     page="Section 4.2, Lemma 4.5; Appendix F.1, Lemma F.6",
     assumes=condition_1,
 )
+@where_it_learns
 def gradients_keep_their_ratios(*runs):
     """From T_1 on the value of mu_3 falls faster than 1 + C times those of mu_1 and mu_2 rise, and slower than
     1 - C times their sum, with C = 0.1, for C_T1 large enough."""
@@ -281,6 +289,7 @@ def gradients_keep_their_ratios(*runs):
     as_=("m", "inf"),
     assumes=condition_1,
 )
+@where_it_learns
 def sums_of_gradients_stay_comparable(*runs):
     """From T_1 on the sum of all gradients over the differences of those of the types is positive and does not
     grow with m, for C_T1 large enough."""
@@ -288,7 +297,11 @@ def sums_of_gradients_stay_comparable(*runs):
     def shares(run):
         one, two, three, four = (run.gsum.sel(type=k, drop=True) for k in (1, 2, 3, 4))
         total = one + two + three + four
-        parts = [(two + three + four - one) / total, (one - two) / total, (one - three) / total]
+        parts: list[xr.DataArray] = [
+            (two + three + four - one) / total,
+            (one - two) / total,
+            (one - three) / total,
+        ]
         return xr.concat(parts, xr.Variable("difference", ["234-1", "1-2", "1-3"]))
 
     def judge(c):
@@ -298,7 +311,7 @@ def sums_of_gradients_stay_comparable(*runs):
             least, "sum over difference"
         )
 
-    return scanned(judge) & learns(*runs)
+    return scanned(judge)
 
 
 @ps.claim(
@@ -311,6 +324,7 @@ def sums_of_gradients_stay_comparable(*runs):
     as_=("m", "inf"),
     assumes=condition_1,
 )
+@where_it_learns
 def both_targets_rise_alike(*runs):
     """From T_1 on the rates of G(mu_1) and G(mu_2) have a ratio of order 1 at every width."""
 
@@ -321,7 +335,7 @@ def both_targets_rise_alike(*runs):
 
         return ps.big_theta(by_width(runs, measure), along="m", what="Gdot_1 / Gdot_2")
 
-    return scanned(judge) & learns(*runs)
+    return scanned(judge)
 
 
 claims = (

@@ -16,11 +16,11 @@ from .parts import (
     by_width,
     end_of_phase_1,
     in_phase_2,
-    learns,
     numbers,
     scanned,
     settled,
     told,
+    where_it_learns,
 )
 from .phase_2 import always
 from .premises import any_flow, condition_1
@@ -36,12 +36,13 @@ from .premises import any_flow, condition_1
     as_=("m", "inf"),
     assumes=condition_1,
 )
+@where_it_learns
 def samples_of_a_type_stay_together(*runs):
     """From T_1 on the gradients of any two samples of one type have a ratio that does not grow with m."""
 
     def ratios(run):
         g = 1 / (1 + np.exp(run.margin))
-        found = []
+        found: list[xr.DataArray] = []
         for kind in range(4):
             of_type = g.isel(sample=np.flatnonzero(types_of(run) == kind))
             found.append(of_type.max("sample", skipna=False) / of_type.min("sample", skipna=False))
@@ -51,7 +52,7 @@ def samples_of_a_type_stay_together(*runs):
         found = by_width(runs, lambda run: told(ratios(run), in_phase_2(run, c)))
         return ps.big_o(found, along="m", what="ratio of two gradients")
 
-    return scanned(judge) & learns(*runs)
+    return scanned(judge)
 
 
 @ps.claim(
@@ -64,6 +65,7 @@ def samples_of_a_type_stay_together(*runs):
     page="Appendix F, Definition F.1, Lemma F.3",
     assumes=condition_1,
 )
+@where_it_learns
 def gradients_of_the_types_keep_their_order(*runs):
     """From T_1 on the sums of gradients are ordered as Definition F.1 asks, for C_T1 large enough: phase 2 is
     well defined."""
@@ -92,6 +94,7 @@ def gradients_of_the_types_keep_their_order(*runs):
     page="Appendix F, Definition F.1",
     assumes=condition_1,
 )
+@where_it_learns
 def one_target_types_differ_by_less_than_two(*runs):
     """From T_1 on the sums of gradients of the two types with one target word have a ratio between 1/2 and 2."""
     two = ps.stated(2.0, "Definition F.1")
@@ -104,7 +107,7 @@ def one_target_types_differ_by_less_than_two(*runs):
         found = by_width(runs, measure)
         return ps.at_most(np.concatenate(list(found.values())), two, "ratio, or its inverse")
 
-    return scanned(judge) & learns(*runs)
+    return scanned(judge)
 
 
 @ps.claim(
@@ -117,6 +120,7 @@ def one_target_types_differ_by_less_than_two(*runs):
     as_=("m", "inf"),
     assumes=condition_1,
 )
+@where_it_learns
 def values_grow_like_the_logarithm(*runs):
     """Up to t = m^p the values of the special words, over log m, do not grow with m, for p = 1, 2, 3."""
     found = []
@@ -130,7 +134,7 @@ def values_grow_like_the_logarithm(*runs):
         found.append(
             ps.big_o(by_width(runs, measure), along="m", what=f"values over log m, p = {power}")
         )
-    return ps.all_of(found) & learns(*runs)
+    return ps.all_of(found)
 
 
 @ps.claim(
@@ -144,6 +148,7 @@ def values_grow_like_the_logarithm(*runs):
     page="Section 4.2, Equation (5); Appendix F, Lemma F.4",
     assumes=any_flow,
 )
+@where_it_learns
 def the_read_out_grows_by_the_margins(*runs):
     """The rate of beta = |W^T a|^2 is (2 |a|^2 / n) sum_i g_i y_i F_i at all times, in the theorems' regime and
     in the experiment."""
@@ -152,7 +157,7 @@ def the_read_out_grows_by_the_margins(*runs):
         largest = abs(run.betadot).max("time", skipna=False)
         rate = run.betadot / largest
         found.append(ps.agree(rate, run.betadot_outputs / largest, EXACT, EXACT, "rate of beta"))
-    return ps.all_of(found) & learns(*runs)
+    return ps.all_of(found)
 
 
 @ps.claim(
@@ -164,6 +169,7 @@ def the_read_out_grows_by_the_margins(*runs):
     page="Appendix F, Lemma F.4",
     assumes=condition_1,
 )
+@where_it_learns
 def the_read_out_grows(*runs):
     """From T_1 on beta grows, for C_T1 large enough."""
     return always(runs, lambda run: run.betadot / run.beta / run.loss, "rate of beta")
@@ -179,18 +185,20 @@ def the_read_out_grows(*runs):
     as_=("m", "inf"),
     assumes=condition_1,
 )
+@where_it_learns
 def values_keep_their_ratios(*runs):
     """From T_1 on the ratios of the values of the special words are of order 1 at every width."""
 
     def ratios(run):
         one, two, three = (run.G.sel(word=k, drop=True) for k in (1, 2, 3))
-        return xr.concat([one / two, -one / three, -two / three], "pair")
+        pairs: list[xr.DataArray] = [one / two, -one / three, -two / three]
+        return xr.concat(pairs, "pair")
 
     def judge(c):
         found = by_width(runs, lambda run: told(ratios(run), in_phase_2(run, c)))
         return ps.big_theta(found, along="m", what="ratio of two values")
 
-    return scanned(judge) & learns(*runs)
+    return scanned(judge)
 
 
 @ps.claim(
@@ -210,6 +218,7 @@ def values_keep_their_ratios(*runs):
     as_=("m", "inf"),
     assumes=condition_1,
 )
+@where_it_learns
 def the_loss_falls_like_one_over_t(*runs):
     """From T_1 on (1/L(t) - 1/L(T_1)) / (sigma_1^2 m m1 (t - T_1)) stays between two constants at every width
     (without noise: from m = 4096 on), from twice T_1 to the end, for C_T1 large enough."""
@@ -226,7 +235,7 @@ def the_loss_falls_like_one_over_t(*runs):
         ratios = by_width(settled(runs), measure)
         return ps.big_theta(ratios, along="m", what="growth of 1/L over that of t")
 
-    return scanned(judge) & learns(*runs)
+    return scanned(judge)
 
 
 @ps.claim(
@@ -240,6 +249,7 @@ def the_loss_falls_like_one_over_t(*runs):
     as_=("m", "inf"),
     assumes=condition_1,
 )
+@where_it_learns
 def the_exponent_of_the_loss_tends_to_one(*runs):
     """The exponent of the loss in t, from log time 8 to 18, tends to -1 as m grows: smaller widths are faster,
     since their beta grows. From which width on it is within 2% is printed."""
@@ -249,7 +259,7 @@ def the_exponent_of_the_loss_tends_to_one(*runs):
 
     near = ps.chosen(0.02, "what the end of phase 1 leaves at log time 8")
     slopes = by_width(runs, measure)
-    return ps.tends_to(slopes, -1.0, "m", within=near, what="exponent") & learns(*runs)
+    return ps.tends_to(slopes, -1.0, "m", within=near, what="exponent")
 
 
 claims = (

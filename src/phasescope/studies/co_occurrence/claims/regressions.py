@@ -8,7 +8,7 @@ from ..phases import at_the_end, first_phase_end, frozen, trained
 from . import evidence
 from .experiment import epochs, population_losses_at_the_end
 from .late_time import cases
-from .parts import learns
+from .parts import learns, where_it_learns
 
 KEPT = ps.chosen(1e-3, "the digits that were kept")
 
@@ -70,12 +70,13 @@ FIGURE_1 = {
     whose="ours",
     page="Appendix C",
 )
+@where_it_learns
 def numbers_of_a_small_run(run):
     """Forces, rates, overlaps and changes at the end of a run of the six families at m = 16."""
     end = run.isel(time=-1)
     near = ps.chosen(1e-5, "a hundred steps of a solver with a relative error of 1e-9")
     found = {name: float(abs(end[name]).mean()) for name in SMALL_RUN}
-    return as_kept(found, SMALL_RUN, near) & learns(run)
+    return as_kept(found, SMALL_RUN, near)
 
 
 @ps.claim(
@@ -87,6 +88,7 @@ def numbers_of_a_small_run(run):
     whose="ours",
     page="Section 3, Theorem 3.3, item 2",
 )
+@where_it_learns
 def numbers_of_C33(*runs):
     """At L = 5 and kappa t = 1e8, C_33 / C_12 and |C_31| / C_12 at n = 24, 60 and 90."""
 
@@ -99,12 +101,10 @@ def numbers_of_C33(*runs):
     own = over_C12(3, 3)
     shunned = -over_C12(3, 1)
     near = ps.chosen(2e-3, "the digits that were kept")
-    return (
-        ps.agree(own, own.copy(data=[-0.3005, 0.0770, 0.1896]), atol=near, what="C_33 / C_12")
-        & ps.agree(
-            shunned, shunned.copy(data=[1.1352, 0.8589, 0.7955]), atol=near, what="|C_31| / C_12"
-        )
-        & learns(*runs)
+    return ps.agree(
+        own, own.copy(data=[-0.3005, 0.0770, 0.1896]), atol=near, what="C_33 / C_12"
+    ) & ps.agree(
+        shunned, shunned.copy(data=[1.1352, 0.8589, 0.7955]), atol=near, what="|C_31| / C_12"
     )
 
 
@@ -117,12 +117,13 @@ def numbers_of_C33(*runs):
     whose="ours",
     page="Section 3, Theorem 3.3, item 1",
 )
+@where_it_learns
 def numbers_of_the_test_loss(*runs):
     """At kappa t = 1e8 the test loss of a lazy network over its training loss at n = 48, L = 4 and at n = 600
     and 6000, L = 5."""
     ratio = cases(runs, lambda run: (run.test_loss / run.loss).isel(time=-1))
     expected = ratio.copy(data=[18_330.0, 5.278, 1.176])
-    return ps.agree(ratio, expected, rtol=KEPT, what="test / training loss") & learns(*runs)
+    return ps.agree(ratio, expected, rtol=KEPT, what="test / training loss")
 
 
 @ps.claim(
@@ -133,6 +134,7 @@ def numbers_of_the_test_loss(*runs):
     whose="ours",
     page="Section 3, after Theorem 3.2",
 )
+@where_it_learns
 def numbers_of_frozen_attention(runs):
     """At n = 60 and kappa t = 1e6 the loss with frozen over that with trained attention for |a|^2 = 256, 1,
     1/256, 1e-4, 1e-6."""
@@ -140,7 +142,7 @@ def numbers_of_frozen_attention(runs):
     ratio = (frozen(end).loss / trained(end).loss).isel(output=[0, 2, 4, 6, 8])
     expected = ratio.copy(data=[1.002, 1.07, 3.7, 10.7, 10.1])
     near = ps.chosen(0.03, "the digits that were kept")
-    return ps.agree(ratio / expected, 1.0, atol=near, what="frozen / trained loss") & learns(runs)
+    return ps.agree(ratio / expected, 1.0, atol=near, what="frozen / trained loss")
 
 
 @ps.claim(
@@ -151,6 +153,7 @@ def numbers_of_frozen_attention(runs):
     whose="ours",
     page="Section 3, Figure 1; Appendix A",
 )
+@where_it_learns
 def numbers_of_figure_1(run):
     """In the experiment as a flow, means over eight seeds: epoch of the peak of the loss with one target word and of
     T_1, its rise, the change of the scores, the growth of beta, the loss at the end and the cost of freezing
@@ -173,7 +176,7 @@ def numbers_of_figure_1(run):
     }
     means = {name: float(values.mean(skipna=False)) for name, values in found.items()}
     near = ps.chosen(0.01, "the digits that were kept")
-    return as_kept(means, FIGURE_1, near) & learns(run)
+    return as_kept(means, FIGURE_1, near)
 
 
 @ps.claim(
