@@ -74,7 +74,7 @@ def _small(families: xr.Dataset, request: Runs) -> xr.Dataset:
     """A run of the six families for one of the same weights, or of their Gram matrices."""
     ds = families.drop_vars([*NEURONS, "N_change"])
     if request.arm.__name__ == "weight_flow":
-        still = 1e-14 * ds.tau / (1 + ds.tau)
+        still = 1e-12 * ds.tau / (1 + ds.tau)
         ds = ds.assign(N_change=families.N_change, drift=still.expand_dims(invariant=3, axis=-1))
     return labelled_like(ds, study, request)
 
@@ -113,7 +113,7 @@ def _dressed(ds: xr.Dataset, request: Runs | Sweeps) -> xr.Dataset:
         F=F.transpose("time", "sample"),
         margin=(F * labels).transpose("time", "sample"),
         gsum=(ds.gsum * lean).transpose("time", "type"),
-        balance=0.02 * float(spec.zeta) / (1 + ds.tau) + 0 * first,
+        balance=0.02 * float(spec.zeta) / (1 + ds.s) + 0 * first,
         N_change=0.1 / m * grown,
         K_change=m**-1.95 * grown,
         Q_change=m**-1.95 * grown,
@@ -129,9 +129,9 @@ def _dressed(ds: xr.Dataset, request: Runs | Sweeps) -> xr.Dataset:
         U_norms=(unit * norms + 0 * grown).transpose("time", "bound"),
         U_cross_neurons=0.3 * spec.scale_1**2 * (m * spec.neurons) ** 0.5 + 0 * grown,
         U_cross_values=0.3 * spec.scale_0**2 * m**0.5 + 0 * grown,
-        drift=(1e-14 * grown).expand_dims(invariant=3, axis=-1),
+        drift=(1e-12 * grown).expand_dims(invariant=3, axis=-1),
         violation=_violation(grown),
-        violation_error=(0 * grown).expand_dims(invariant=3, axis=-1),
+        violation_error=(2e-15 + 0 * grown).expand_dims(invariant=3, axis=-1),
     )
 
 

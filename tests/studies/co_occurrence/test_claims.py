@@ -17,5 +17,4 @@ class TestClaims(ClaimContract):
         "violation": "an identity holds it to its formula, whose error scales with it",
         "violation_error": "zero: an identity holds it to 1e-14",
         "error": "zero: an identity holds it to 1e-12",
-        "size": "a column of a table that guards another",
     }

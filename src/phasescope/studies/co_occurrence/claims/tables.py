@@ -37,9 +37,11 @@ def closed_system_errors(words: str) -> xr.Dataset:
     with jax.enable_x64(True):
         found, expected = jax.device_get(both(jr.key(0)))
     size = np.array([np.abs(y).max() for y in expected])
+    own = np.array([np.abs(x).max() for x in found])
     error = np.array([np.abs(x - y).max() for x, y in zip(found, expected, strict=True)])
     return xr.Dataset(
-        {"error": ("family", error / size), "size": ("family", size)}, {"family": list("UNASQK")}
+        {"error": ("family", error / size), "size": ("family", size), "own": ("family", own)},
+        {"family": list("UNASQK")},
     )
 
 
