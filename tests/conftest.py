@@ -13,14 +13,15 @@ if metadata.version("jaxlib").startswith("0.10."):
         f"--xla_cpu_use_fusion_emitters=false {os.environ.get('XLA_FLAGS', '')}"
     )
 
-import jaxtyping
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+import runtime_types
+
 assert "phasescope.spec" not in sys.modules, (
     "annotations can only be enforced before phasescope is imported"
 )
-jaxtyping.install_import_hook("phasescope", "runtime_types.checked")
+runtime_types.install()
 
 
 # Files of tests that take longest, in that order: with two workers, whoever begins last must not begin with these.
