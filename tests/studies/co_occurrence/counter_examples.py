@@ -236,9 +236,7 @@ COUNTER_EXAMPLES: dict[str, list[Change]] = {
     "ours-fig1-distinct": [backwards("c", "word"), shifted("margin_min", -1e6), lost("c")],
     "ours-definitions": [scaled("loss", 1.001), scaled("Gdot", 1.001), scaled("tau", 1.001), lost("S_all")],
     "small-run-numbers": [scaled("M", 1.001), scaled("A_change", 1.001), lost("K")],
-    "C33-numbers": [backwards("C", "key"), powered("C", 3.0), lost("C")],
     "test-loss-numbers": [scaled("test_loss", 1.01), scaled("loss", 2.0), lost("loss")],
-    "attention-numbers": [backwards("loss", "attention"), frozen_same, lost("loss")],
     "fig1-numbers": [scaled("s", 1.5), backwards("beta", "time"), scaled("loss", 3.0), lost("C")],
     "fig1-test-numbers": [scaled("G_all", 0.5), flipped("G_all"), lost("G_all")],
 }  # fmt: skip

@@ -17,5 +17,4 @@ class TestVerdicts(VerdictContract):
         "ours-fig1-flow-training-beyond": "30,000 steps of descent for one row",
         "ours-threshold-random-training-beyond": "two sweeps at width 2048 for one row",
         "ours-attention-matters-population-beyond": "18 lanes to kappa t = 1e6 for two rows",
-        "attention-numbers-population-theory": "18 lanes to kappa t = 1e6 for two rows",
     }

@@ -263,28 +263,24 @@ def irrelevant_words_matter_less_in_wider_networks(*runs):
     ps.on("training", *evidence.theory_runs),
     id="ours-scores-ratio",
     aliases=("T3.3-ii-ratio",),
-    kind="approx",
+    kind="order",
     whose="ours",
-    tex=r"(|C_{31}| + |C_{32}|)/(C_{12} + C_{21}) \approx 0.957",
+    tex=r"0.8(C_{12} + C_{21}) < |C_{31}| + |C_{32}| < C_{12} + C_{21}",
     page="Section 3, Theorem 3.3, item 2",
     assumes=condition_1,
 )
 @where_it_learns
 def the_common_word_is_shunned_as_much_as_targets_attract(*runs):
-    """(|C_31| + |C_32|) / (C_12 + C_21), each a mean over seeds, is that of the hard-margin solution at n = 48,
-    L = 4, which is 0.957, within 15%, at every width."""
-    near = ps.chosen(0.15, "3 / log tau: the start, which the limit forgets")
+    """|C_31| + |C_32| is above 0.8 of C_12 + C_21 and below it, each a mean over seeds, at n = 48 and every width;
+    the hard-margin solution gives 0.957."""
     found = []
     for run in map(trained, runs):
-        spec = spec_of(run)
         C = at_the_end(run.C).mean("seed", skipna=False)
-        limit = late_time(spec.samples, spec.length).scores
         attracted = C.sel(key=1, query=2) + C.sel(key=2, query=1)
-        shunned = C.sel(key=3, query=1) + C.sel(key=3, query=2)
+        shunned = -(C.sel(key=3, query=1) + C.sel(key=3, query=2))
+        found.append(ps.positive(attracted - shunned, "attracted less shunned"))
+        found.append(ps.positive(shunned - 0.8 * attracted, "shunned less 0.8 attracted"))
         found.append(ps.guard(ps.positive(attracted, "C_12 + C_21")))
-        found.append(
-            ps.agree(-shunned / attracted, -limit[2, 0] / limit[0, 1], rtol=near, what="ratio")
-        )
     return ps.all_of(found)
 
 
@@ -411,11 +407,16 @@ def the_common_word_attends_to_itself(run):
     17/L, within 3% of C_12 at kappa t = 1e8: C_33, which the theorem leaves out, is 0.44 of C_12 at L = 5."""
     near = ps.chosen(0.03, "what is left of the start at log time 18")
     C = at_the_end(run.C)
+    spec = spec_of(run)
+    order = numbers(spec)[0] / (spec.width**0.5 * spec.length * spec.kappa)
+    slow = "(1 - 3 / log tau)^2 is 0.7 at log time 18"
+    law = late_time(np.inf, spec.length).scores[0, 1] * order * at_the_end(run.s) ** 2
+    prefactor = C.sel(key=1, query=2, drop=True) / law
     limit = C.copy(data=late_time(np.inf, spec_of(run).length).scores)
     ratio = C / C.sel(key=1, query=2, drop=True)
     expected = limit / limit.sel(key=1, query=2, drop=True)
-    return ps.agree(ratio, expected, atol=near, what="C / C_12") & ps.guard(
-        ps.positive(C.sel(key=1, query=2), "C_12")
+    return ps.agree(ratio, expected, atol=near, what="C / C_12") & ps.within(
+        prefactor, ps.chosen(0.6, slow), ps.chosen(0.8, slow), "C_12 over its limit"
     )
 
 
@@ -423,6 +424,7 @@ def the_common_word_attends_to_itself(run):
     "Theorem 3.3 (2): C_33 at finite n (ours)",
     ps.on("population", *evidence.coefficient_runs),
     id="ours-C33-sign",
+    aliases=("T3.3-ii-n",),
     kind="sign",
     whose="ours",
     tex=r"C_{33} < 0 \text{ at } n = 24,\quad C_{33} > 0 \text{ at } n = 60, 90",

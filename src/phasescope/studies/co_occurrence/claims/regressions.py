@@ -80,35 +80,6 @@ def numbers_of_a_small_run(run):
 
 
 @ps.claim(
-    "C_33 at finite n: numbers (ours)",
-    ps.on("population", *evidence.coefficient_runs),
-    id="C33-numbers",
-    aliases=("T3.3-ii-n",),
-    kind="regression",
-    whose="ours",
-    page="Section 3, Theorem 3.3, item 2",
-)
-@where_it_learns
-def numbers_of_C33(*runs):
-    """At L = 5 and kappa t = 1e8, C_33 / C_12 and |C_31| / C_12 at n = 24, 60 and 90."""
-
-    def over_C12(key, query):
-        def ratio(run):
-            return at_the_end(run.C.sel(key=key, query=query) / run.C.sel(key=1, query=2))
-
-        return cases(runs, ratio)
-
-    own = over_C12(3, 3)
-    shunned = -over_C12(3, 1)
-    near = ps.chosen(2e-3, "the digits that were kept")
-    return ps.agree(
-        own, own.copy(data=[-0.3005, 0.0770, 0.1896]), atol=near, what="C_33 / C_12"
-    ) & ps.agree(
-        shunned, shunned.copy(data=[1.1352, 0.8589, 0.7955]), atol=near, what="|C_31| / C_12"
-    )
-
-
-@ps.claim(
     "Test against training loss: numbers (ours)",
     ps.on("population", *evidence.ratio_runs),
     id="test-loss-numbers",
@@ -124,25 +95,6 @@ def numbers_of_the_test_loss(*runs):
     ratio = cases(runs, lambda run: (run.test_loss / run.loss).isel(time=-1))
     expected = ratio.copy(data=[18_330.0, 5.278, 1.176])
     return ps.agree(ratio, expected, rtol=KEPT, what="test / training loss")
-
-
-@ps.claim(
-    "Where attention matters: numbers (ours)",
-    ps.on("population", evidence.relevance),
-    id="attention-numbers",
-    kind="regression",
-    whose="ours",
-    page="Section 3, after Theorem 3.2",
-)
-@where_it_learns
-def numbers_of_frozen_attention(runs):
-    """At n = 60 and kappa t = 1e6 the loss with frozen over that with trained attention for |a|^2 = 256, 1,
-    1/256, 1e-4, 1e-6."""
-    end = runs.isel(time=-1)
-    ratio = (frozen(end).loss / trained(end).loss).isel(output=[0, 2, 4, 6, 8])
-    expected = ratio.copy(data=[1.002, 1.07, 3.7, 10.7, 10.1])
-    near = ps.chosen(0.03, "the digits that were kept")
-    return ps.agree(ratio / expected, 1.0, atol=near, what="frozen / trained loss")
 
 
 @ps.claim(
@@ -204,9 +156,7 @@ def numbers_of_the_population_loss(run):
 
 claims = (
     numbers_of_a_small_run,
-    numbers_of_C33,
     numbers_of_the_test_loss,
-    numbers_of_frozen_attention,
     numbers_of_figure_1,
     numbers_of_the_population_loss,
 )
