@@ -26,7 +26,8 @@ def figure_4(gd, adam, axes):
     other readings of what the text leaves open (thin). Left: gradient descent learns the 4-gram and the value h and then
     stays on the plateau, which is lower where the target's score is squared; with the loss as a sum over coordinates it
     diverges at update 13 (not drawn). Right: Adam brings the induction head to a thousandth by update 1835, when the
-    4-gram is still at 14 % of its start: the order is reversed, and there is no plateau on the way. Below 1e-6 the noise of the batches raises it again."""
+    4-gram is still at 14 % of its start: the order is reversed, and there is no plateau on the way. Below 1e-6 the noise of
+    the batches raises it again."""
     for panel, name, runs in zip(axes, ("gradient descent", "Adam"), (gd, adam), strict=True):
         runs = runs.assign_coords(time=runs.time / spec_of(runs).eta)
         for loss, color, label in (
