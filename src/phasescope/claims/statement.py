@@ -136,7 +136,8 @@ def unfit(kind: Kind, verdict: Verdict) -> str:
         return f"kind {kind} asks for {' or '.join(fitting)}, it was checked by {', '.join(sorted(made))}"
     plain = made & {"at_most", "at_least"}
     if kind in (Kind.UPPER, Kind.LOWER) and not made & {"big_o", "big_omega"} and plain:
-        kinds = {s.kind for p in verdict.elementary if p.check in plain for s in p.sources}
+        bounds = [p for p in verdict.elementary if p.check in plain and not p.is_guard]
+        kinds = {source.kind for part in bounds for source in part.sources}
         bounds_are_arrays = not kinds
         if not bounds_are_arrays and SourceKind.STATED not in kinds:
             return f"kind {kind} with a constant asks for one that is stated, not chosen"
