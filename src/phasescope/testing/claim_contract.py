@@ -9,6 +9,7 @@ A study of one's own gives its counter-examples, made with the words of `phasesc
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -69,6 +70,14 @@ def outcome_on_little(claim: Claim, evidence: Sequence[xr.Dataset]) -> Outcome:
 
 def _scaled_in(ds: xr.Dataset, name: str) -> xr.Dataset:
     return ds.assign({name: SMALL * ds[name]}) if name in ds else ds
+
+
+def _text(claim: Claim) -> str:
+    """The text of a check, nothing if it has none."""
+    try:
+        return inspect.getsource(inspect.unwrap(claim.check))
+    except (OSError, TypeError):
+        return ""
 
 
 class ClaimContract:
@@ -254,7 +263,7 @@ class ClaimContract:
         claim, regime = typed
         noticed = any(
             outcome_on_little(claim, evidence) is not HOLDS
-            for _, evidence in mutated(claim.typed.kind, gathered(regime))
+            for _, evidence in mutated(claim.typed.kind, gathered(regime), _text(claim))
         )
         assert noticed, f"a row of kind {claim.typed.kind} that notices nothing it should"
 

@@ -87,10 +87,16 @@ CLOCKS: dict[Kind, tuple[float, float]] = {
 }
 
 
-def mutated(kind: Kind, evidence: Evidence) -> Iterator[tuple[str, list[xr.Dataset]]]:
-    """The evidence with one observable, or the clock, changed in the last dataset or in all; each with its name."""
+def mutated(
+    kind: Kind, evidence: Evidence, text: str = ""
+) -> Iterator[tuple[str, list[xr.Dataset]]]:
+    """The evidence with one observable, or the clock, changed in the last dataset or in all; each with its name.
+
+    Observables that the text of a check names come first: it is most likely to notice these.
+    """
+    names = sorted(_observables(evidence[-1]), key=lambda name: name not in text)
     for mutate in MUST_NOTICE[kind]:
-        for name in _observables(evidence[-1]):
+        for name in names:
             yield f"{name} changed in one dataset", _change(evidence, name, mutate, only_last=True)
             if len(evidence) > 1:
                 yield f"{name} changed in all", _change(evidence, name, mutate, only_last=False)
