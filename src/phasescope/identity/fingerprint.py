@@ -12,7 +12,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib
-import inspect
 import pkgutil
 import threading
 from collections.abc import Mapping
@@ -54,19 +53,14 @@ class Fingerprint:
             return sorted(source.name for source in self.sources if source.is_edited())
 
 
-def fingerprint(arm: Any, spec: type | None = None, *, instead: Any = None) -> Fingerprint:
+def fingerprint(arm: Any, spec: type | None = None) -> Fingerprint:
     """The fingerprint of an arm; of its Spec class, the methods and properties count.
-
-    `instead`: a value that counts in place of the arm's decorators.
 
     Raises `Unidentified` for an arm that refers to something of which nobody can say whether it is
     the same in another process.
     """
     with _ONE_AT_A_TIME:
         walk = Walk(packages_that_count(arm))
-        if instead is not None:
-            walk.undecorated = getattr(inspect.unwrap(arm), "__code__", None)
-            walk.parts["instead"] = sha256(["instead", walk.value(instead)])
         walk.parts["root"] = sha256(["root", walk.value(arm)])
         for cls in spec.__mro__ if spec is not None else ():
             if walk.counts(cls.__module__) and not is_engine(cls.__module__):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import types
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,7 +11,7 @@ from .digest import sha256
 from .modules import is_core
 from .objects import plain_function
 from .references import dotted_names
-from .source import Unidentified, definition_of, normalised
+from .source import Unidentified, definition_of, normalised, without_decorators
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
@@ -36,9 +35,7 @@ def text_digest(function: types.FunctionType) -> str:
         definition = definition_of(one.__code__)
         if definition is None:
             raise Unidentified(f"{one.__qualname__} has no text")
-        node = copy.copy(definition[1])
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            node.decorator_list = []
+        node = without_decorators(definition[1])
         constants = []
         for name, value in _named(node, one.__globals__):
             called = plain_function(getattr(value, "check", value))

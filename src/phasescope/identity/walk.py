@@ -31,15 +31,7 @@ from .objects import (
     plain_function,
 )
 from .references import all_codes, dotted_names, global_names, imports_inside, names_outside
-from .source import (
-    Definition,
-    Source,
-    Unidentified,
-    definition_of,
-    sources,
-    text_of,
-    without_decorators,
-)
+from .source import Definition, Source, Unidentified, definition_of, sources, text_of
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range, slice)
 _GENERATED = {"__init__", "__repr__", "__eq__", "__hash__", "__setattr__", "__delattr__"}
@@ -50,7 +42,6 @@ class Walk:
 
     def __init__(self, packages: frozenset[str]) -> None:
         self.packages = packages
-        self.undecorated: types.CodeType | None = None  # the function whose decorators do not count
         self.parts: dict[str, str] = {}
         self.sources: dict[str, Source] = {}
         self._seen: dict[int, str] = {}
@@ -182,8 +173,6 @@ class Walk:
         else:
             source, node = found
             self.sources[source.name] = source
-            if code is self.undecorated:
-                node = without_decorators(node)
             text = text_of(node)
             refers = self._references(node, code, scope)
         name = f"{module}:{function.__qualname__}"
