@@ -240,9 +240,9 @@ def one_target_types_are_balanced(*runs):
 )
 @where_it_learns
 def the_imbalance_vanishes(*runs):
-    """With distinct words the difference of the two types' gradients ends below 0.2%, at kappa t = 1e8."""
+    """With distinct words the difference of the two types' gradients ends below 0.1%, at kappa t = 1e8."""
     small = ps.chosen(
-        2e-3, "what outputs of size zeta at the start leave after eighteen units of log time"
+        1e-3, "what outputs of size zeta at the start leave after eighteen units of log time"
     )
     ends = [at_the_end(trained(run).balance) for run in runs]
     found = [ps.at_most(end, xr.full_like(end, small), "imbalance at the end") for end in ends]
