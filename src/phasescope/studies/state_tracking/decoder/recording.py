@@ -1,12 +1,12 @@
 r"""Make the recorded evidence, piece by piece; run this where there is a GPU.
 
     python -m phasescope.studies.state_tracking.decoder.recording --out FOLDER \
-        [--only NAME ...] [--skip NAME ...] [--within SECONDS] [--store FOLDER]
+        [--only NAME ...] [--skip NAME ...] [--within SECONDS] [--store FOLDER] [--again]
 
 Each piece is one sweep whose result is written to FOLDER/recorded/NAME.zip as soon as it is there, and FOLDER/recorded.tar
-is made anew. A piece that FOLDER or the study already holds is left out, and so is one that would probably not end within
-the time given. With `--store` a piece that was stopped goes on where it was. `--tiny` runs the same pieces at the smallest
-size.
+is made anew. A piece that FOLDER or, without `--again`, the study already holds is left out, and so is one that would
+probably not end within the time given. With `--store` a piece that was stopped goes on where it was. `--tiny` runs the
+same pieces at the smallest size.
 """
 
 from __future__ import annotations
@@ -119,11 +119,8 @@ def main() -> None:
     longest = 0.0
     for name in chosen.only:
         file = chosen.out / "recorded" / f"{name}.zip"
-        if (
-            name in chosen.skip
-            or file.exists()
-            or (not chosen.tiny and (FOLDER / file.name).exists())
-        ):
+        held = (FOLDER / file.name).exists() and not (chosen.tiny or chosen.again)
+        if name in chosen.skip or file.exists() or held:
             print(f"{name}: skipped", flush=True)
             continue
         if time.perf_counter() - start + longest > chosen.within:
@@ -152,6 +149,9 @@ def _arguments(pieces: list[str]) -> argparse.Namespace:
         "--store",
         type=Path,
         help="where checkpoints are kept, for a piece that is stopped half-way",
+    )
+    parser.add_argument(
+        "--again", action="store_true", help="make also what the study holds, to replace it"
     )
     parser.add_argument(
         "--tiny", action="store_true", help="the smallest size, to see that it works"
