@@ -57,11 +57,13 @@ from .claims.words import Word as Word
 from .engine.precision import exact_numbers as exact_numbers
 from .errors import DeriveFailed as DeriveFailed
 from .errors import MissingExtra as MissingExtra
+from .errors import NameNotFound as NameNotFound
 from .errors import PhasescopeError as PhasescopeError
 from .errors import PlanError as PlanError
 from .errors import RunDiverged as RunDiverged
 from .errors import SpecError as SpecError
 from .errors import StoreError as StoreError
+from .errors import StudyBroken as StudyBroken
 from .errors import StudyNotFound as StudyNotFound
 from .figures.figure import figure as figure
 from .figures.style import PALETTE as PALETTE

@@ -5,7 +5,9 @@ PhasescopeError
 ├── PlanError(ValueError)         an arm whose plan cannot be run as asked
 │   └── DeriveFailed              a run that is sound, but whose plan could not derive what it should
 ├── RunDiverged(ArithmeticError)  a run that left the finite numbers; what it recorded is stored
-├── StudyNotFound(LookupError)    no such study, arm, preset, claim or figure
+├── StudyNotFound(LookupError)    no such study
+│   ├── NameNotFound              a study that has no such arm, preset, claim or figure
+│   └── StudyBroken               a study that is there and does not load
 ├── StoreError(OSError)           a store that cannot be read or written, or is damaged
 └── MissingExtra(ImportError)     an optional dependency that a command needs
 
@@ -94,12 +96,30 @@ class RunDiverged(PhasescopeError, ArithmeticError):
 
 
 class StudyNotFound(PhasescopeError, LookupError):
-    """No such study, arm, preset, claim or figure.
+    """No such study.
 
     >>> ps.find("linear_mode")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
     phasescope.errors.StudyNotFound: there is no study "linear_mode". Known: ...
+    """
+
+
+class NameNotFound(StudyNotFound):
+    """A study that has no such arm, preset, claim or figure.
+
+    >>> ps.find("linear_modes").arm("flaw")
+    Traceback (most recent call last):
+        ...
+    phasescope.errors.NameNotFound: linear_modes has no arm "flaw". Known: descent, flow, logistic. Did you mean "flow"?
+    """
+
+
+class StudyBroken(StudyNotFound):
+    """A study that is there and does not load: its code raised, or what it offers is no study.
+
+    >>> issubclass(ps.StudyBroken, ps.StudyNotFound)
+    True
     """
 
 
@@ -119,16 +139,16 @@ class MissingExtra(PhasescopeError, ImportError):
     """
 
 
-def unknown(kind: str, name: str, known: Iterable[str], study: str) -> StudyNotFound:
+def unknown(kind: str, name: str, known: Iterable[str], study: str) -> NameNotFound:
     """A study lacks the arm, preset, claim or figure that was asked for."""
-    return StudyNotFound(f'{study} has no {kind} "{name}". {nearest(name, known)}')
+    return NameNotFound(f'{study} has no {kind} "{name}". {nearest(name, known)}')
 
 
 def unknown_to_all(
     kind: str, name: str, known: Iterable[str], studies: Iterable[str]
-) -> StudyNotFound:
+) -> NameNotFound:
     """None of some studies has the claim or figure that was asked for."""
-    return StudyNotFound(f'{", ".join(studies)}: no {kind} "{name}". {nearest(name, known)}')
+    return NameNotFound(f'{", ".join(studies)}: no {kind} "{name}". {nearest(name, known)}')
 
 
 def nearest(wanted: str, known: Iterable[str]) -> str:

@@ -18,7 +18,7 @@ from .claims.answer import Answer
 from .claims.claim import Claim
 from .claims.protocol import Protocol
 from .discovery import installed, owner
-from .errors import SpecError, StudyNotFound, nearest, unknown
+from .errors import SpecError, StudyBroken, StudyNotFound, nearest, unknown
 from .figures.figure import Figure
 from .plan.plan import Arm, DeclaredArm
 from .spec import Spec, field_types
@@ -113,11 +113,9 @@ class Study:
 
     def arm(self, name: str | Arm) -> Arm:
         """The arm of this name (an arm itself passes through)."""
-        return (
-            name
-            if callable(name)
-            else _pick("arm", name, {a.__name__: a for a in self.arms}, self.name)
-        )
+        if callable(name):
+            return name
+        return _pick("arm", name, {a.__name__: a for a in self.arms}, self.name)
 
     def default_for(self, arm: str | Arm | None) -> Spec:
         """The default numbers of an arm: of its own Spec if it declares one, else of the study."""
@@ -224,6 +222,8 @@ def _check_presets(study: Study) -> None:
 
 
 def _pick(kind: str, name: str, known: Mapping[str, T], study: str) -> T:
+    if not isinstance(name, str):
+        raise SpecError(f"{study}: the name of its {kind} is a word, got {kind}={name!r}.")
     if name not in known:
         raise unknown(kind, name, known, study)
     return known[name]
@@ -240,10 +240,11 @@ def find(study: str | Study) -> Study:
 
     **Returns:** a `Study`.
 
-    **Raises:** `StudyNotFound` if there is none of that name, or if it does not load.
+    **Raises:** `StudyNotFound` if there is none of that name, `StudyBroken` if it does not load.
     """
     if isinstance(study, Study):
         return study
+    study = _name_or_path(study)
     if study.endswith(".py") or "/" in study:
         return _from_file(Path(study))
     points = installed()
@@ -252,17 +253,28 @@ def find(study: str | Study) -> Study:
     return _load(study, owner(points[study]))
 
 
+def _name_or_path(study: Any) -> str:
+    """What was given for a study, as a word; the path of a file may be a `Path`."""
+    if isinstance(study, Path):
+        return str(study) if study.suffix == ".py" else f"{study.parent}/{study.name}"
+    if not isinstance(study, str) or not study:
+        raise SpecError(
+            f"a study is the name of an installed one, the path of a file, or a Study, got {study!r}."
+        )
+    return study
+
+
 @functools.cache
 def _load(name: str, package: str) -> Study:
     point = installed()[name]
     try:
         loaded = point.load()
     except Exception as error:
-        raise StudyNotFound(
+        raise StudyBroken(
             f'the study "{name}" of {package} is broken: {type(error).__name__}: {error}'
         ) from error
     if not isinstance(loaded, Study) or loaded.name != name:
-        raise StudyNotFound(
+        raise StudyBroken(
             f'the entry point "{name}" of {package} must give a Study of that name, got {loaded!r:.80}.'
         )
     return loaded
@@ -298,11 +310,11 @@ def _load_file(path: Path, _edited: int, _size: int) -> Study:
     try:
         loader.exec_module(module)
     except Exception as error:
-        raise StudyNotFound(f"{path} does not run: {type(error).__name__}: {error}") from error
+        raise StudyBroken(f"{path} does not run: {type(error).__name__}: {error}") from error
     finally:
         with contextlib.suppress(ValueError):
             sys.path.remove(str(path.parent))
     studies = [x for x in vars(module).values() if isinstance(x, Study)]
     if len(studies) != 1:
-        raise StudyNotFound(f"{path} must hold exactly one Study, found {len(studies)}.")
+        raise StudyBroken(f"{path} must hold exactly one Study, found {len(studies)}.")
     return studies[0]

@@ -279,10 +279,10 @@ def test_a_mistake_is_one_clear_line_and_exit_code_2(words, sentence, phasescope
     assert (said.code, said.out, said.err.count("\n"), sentence in said.err) == (2, "", 1, True)
 
 
-def test_divergence_is_one_clear_line_and_exit_code_2(phasescope, mine):
+def test_divergence_is_one_clear_line_and_exit_code_5(phasescope, mine):
     said = phasescope("run", mine, "squaring", "start=2", "steps=20", "--json")
     assert (said.code, said.out, "at step 10 of stage" in said.err, said.err.count("\n")) == (
-        2,
+        5,
         "",
         True,
         1,

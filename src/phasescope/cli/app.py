@@ -6,15 +6,16 @@ for a command.
 
 from __future__ import annotations
 
-import sys
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..errors import PhasescopeError, SpecError
+from ..errors import SpecError
 from . import flags
+from .ending import carry_out
+from .exit_codes import CHANGED, NOT_CARRIED_OUT, in_help
 from .names import check_ids, check_names
 
 if TYPE_CHECKING:
@@ -24,16 +25,12 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     help="A laboratory for the training dynamics of transformers.\n\nExample: phasescope check regular_language",
+    epilog=in_help(),
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-
-INTERRUPTED = 130
-# Of `check` and `report`; bad input is 2.
-CHANGED = 1
-NOT_CARRIED_OUT = 3
 
 
 @app.command("list")
@@ -278,7 +275,7 @@ def repair(store: flags.StoreDir = None, as_json: flags.Json = False) -> None:
     summary = repair_store(Store(Store.default_root(store)))
     emit(summary, as_json, show_repair, summary)
     if summary["damaged"]:
-        raise typer.Exit(1)
+        raise typer.Exit(CHANGED)
 
 
 @app.command()
@@ -296,22 +293,8 @@ def new(
 
 
 def main() -> None:
-    """The entry point: errors of ours become one clear line, warnings one line each."""
-    warnings.showwarning = _print_warning
-    try:
-        app()
-    except PhasescopeError as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
-        sys.exit(2)
-    except SystemExit as end:
-        if end.code == INTERRUPTED:  # what typer makes of Ctrl-C
-            print(
-                "Stopped. What was done is kept; the same command goes on from there.",
-                file=sys.stderr,
-            )
-        raise
-    except BrokenPipeError:
-        sys.exit(0)
+    """The entry point: errors become one clear line, warnings one line each; see `exit_codes`."""
+    carry_out(app)
 
 
 def _exit_with(ledger: Ledger) -> None:
@@ -320,10 +303,6 @@ def _exit_with(ledger: Ledger) -> None:
         raise typer.Exit(NOT_CARRIED_OUT)
     if ledger.surprises:
         raise typer.Exit(CHANGED)
-
-
-def _print_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    print(f"warning: {message}", file=sys.stderr)
 
 
 def _numbers(study: Study, arm: str, preset: str | None, fields: list[str] | None) -> Spec:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def catalogues(study: str | None) -> dict[str, Any]:
-    """The catalogue of one study or of all installed ones; a broken one is named and left out."""
+    """The catalogue of one study or of all installed ones; among all, a broken one is named and left out."""
     from ..discovery import installed
     from ..errors import StudyNotFound, nearest
 
@@ -36,7 +36,9 @@ def catalogues(study: str | None) -> dict[str, Any]:
     points = installed()
     if study is not None and study not in points:
         raise StudyNotFound(f'there is no study "{study}". {nearest(study, points)}')
-    entries = {name: read(point) for name, point in points.items() if study in (None, name)}
+    if study is not None:
+        return {study: kept(points[study]) or make(points[study])}
+    entries = {name: read(point) for name, point in points.items()}
     return {name: entry for name, entry in entries.items() if entry is not None}
 
 

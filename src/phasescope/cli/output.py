@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
+
+from ..ledger.markup import visible
+from .terminal import emit as emit
+from .terminal import plain_table, show_line
 
 if TYPE_CHECKING:
     import xarray as xr
 
     from ..ledger.ledger import Ledger
     from ..report import Report
-
-
-def emit(
-    document: Any, as_json: bool, show: Callable[..., None], *shown: Any, **options: Any
-) -> None:
-    """Print the document as JSON if that was asked for; else call `show` with what it shows."""
-    from ..files import to_json
-
-    if as_json:
-        print(json.dumps(to_json(document), indent=1, ensure_ascii=False, allow_nan=False))
-    else:
-        show(*shown, **options)
-
-
-def show_line(*words: Any, **style: Any) -> None:
-    """Print for people; the terminal is looked at now, not when this module is imported."""
-    Console(highlight=False).print(*words, **style)
 
 
 def show_catalogues(found: dict[str, Any], in_full: bool) -> None:
@@ -44,7 +28,7 @@ def show_catalogues(found: dict[str, Any], in_full: bool) -> None:
 
 
 def _show_overview(found: dict[str, Any]) -> None:
-    table = _table("study", "paper", "arms", "claims", "figures")
+    table = plain_table("study", "paper", "arms", "claims", "figures")
     for name, entry in found.items():
         counts = [str(len(entry["claims"])), str(len(entry["figures"]))]
         table.add_row(name, entry["paper"], ", ".join(entry["arms"]), *counts)
@@ -53,7 +37,9 @@ def _show_overview(found: dict[str, Any]) -> None:
 
 
 def _show_study(name: str, entry: dict[str, Any]) -> None:
-    show_line(f"[bold]{escape(name)}[/bold]  {escape(entry['paper'])}\n")
+    title = Text(visible(name), style="bold")
+    title.append(f"  {visible(entry['paper'])}\n", style="not bold")
+    show_line(title)
     fields = [
         (k, f["type"], str(f["default"]), _field_words(f)) for k, f in entry["fields"].items()
     ]
@@ -102,13 +88,11 @@ def _expected_words(claim: dict[str, Any]) -> str:
 
 def show_run(summary: dict[str, Any], ds: xr.Dataset) -> None:
     """A run's identity and its final scalars."""
-    table = _table("observable", f"at time {summary['time']:g}", "")
+    table = plain_table("observable", f"at time {summary['time']:g}", "")
     for name, value in summary["final"].items():
         table.add_row(name, f"{value:.6g}", ds[name].attrs.get("long_name", ""))
     show_line(table)
-    show_line(
-        f"{summary['status']}: {escape(summary['id'])}\n{escape(summary['folder'])}", style="dim"
-    )
+    show_line(f"{summary['status']}: {summary['id']}\n{summary['folder']}", style="dim")
 
 
 def show_sweep_cost(costs: dict[str, Any]) -> None:
@@ -132,13 +116,13 @@ def show_sweep(summary: dict[str, Any]) -> None:
 
 def show_check_cost(rows: list[dict[str, Any]]) -> None:
     """What a check would run."""
-    table = _table("study", "runs needed", "missing", "seconds expected")
+    table = plain_table("study", "runs needed", "missing", "seconds expected")
     for row in rows:
         seconds = (
             "unknown: nothing was run yet" if row["seconds"] is None else f"{row['seconds']:g}"
         )
         for device, taken in row["recorded"].items():
-            seconds += f"; recorded evidence took {taken:g} on {escape(device)}, and such a device is meant"
+            seconds += f"; recorded evidence took {taken:g} on {device}, and such a device is meant"
         table.add_row(row["study"], str(row["needed"]), str(row["missing"]), seconds)
     show_line(table)
 
@@ -151,7 +135,7 @@ def show_ledger(ledger: Ledger, why: bool = False, traceback: bool = False) -> N
 
     show_line(ledger_table(ledger, why))
     for line in sums(ledger):
-        show_line(line, markup=False)
+        show_line(line)
     show_line(_in_sum(ledger))
     if traceback:
         show_tracebacks(ledger)
@@ -186,10 +170,9 @@ def show_claim(ledger: Ledger, cards: Iterable[str], traceback: bool = False) ->
 def show_tracebacks(ledger: Ledger) -> None:
     """Where the checks that could not be carried out went wrong."""
     from ..ledger.appearance import place
-    from ..ledger.markup import visible
 
     for row in ledger.errors:
-        show_line(f"\n{visible(row.claim)}, {place(row)}:", markup=False)
+        show_line(f"\n{visible(row.claim)}, {place(row)}:")
         for line in row.traceback.splitlines():
             print(visible(line))
 
@@ -197,57 +180,52 @@ def show_tracebacks(ledger: Ledger) -> None:
 def show_report(made: Report) -> None:
     """Where the report lies."""
     show_ledger(made.ledger)
-    show_line(
-        f"report: {escape(str(made.html))}\nfigures: {escape(str(made.figures))}", soft_wrap=True
-    )
+    show_line(f"report: {made.html}\nfigures: {made.figures}", soft_wrap=True)
 
 
 def show_runs(rows: list[dict[str, Any]]) -> None:
     """The store's table of contents."""
-    table = _table("run", "status", "made", "seconds", "numbers")
+    table = plain_table("run", "status", "made", "seconds", "numbers")
     for row in rows:
-        numbers = (
-            " ".join(f"{k}={v}" for k, v in row.get("spec", {}).items())
-            or f"stopped at {row.get('position')}"
-        )
         lanes = f" ({row['lanes']} lanes)" if row.get("lanes", 0) > 1 else ""
         table.add_row(
             row["id"] + lanes,
             row["status"],
             row.get("created", ""),
             f"{row.get('seconds') or 0:g}",
-            numbers,
+            _run_words(row),
         )
     show_line(table if rows else "The store is empty: `phasescope run STUDY ARM` fills it.")
 
 
+def _run_words(row: dict[str, Any]) -> str:
+    """The numbers of a run; of one that is unfinished, how far it came; else why it cannot be read."""
+    if "problem" in row:
+        return row["problem"]
+    numbers = " ".join(f"{k}={v}" for k, v in row.get("spec", {}).items())
+    return numbers or f"stopped at {row.get('position')}"
+
+
 def show_repair(summary: dict[str, Any]) -> None:
-    """Damage by name."""
-    show_line(f"{summary['intact']} runs are intact; the index is rebuilt.")
+    """Damage by name, and where it is now."""
+    index = "the index is rebuilt" if summary["indexed"] else "the index could not be written"
+    show_line(f"{summary['intact']} runs are intact; {index}.")
     for kind in ("damaged", "newer"):
         for problem in summary[kind]:
-            show_line(f"{kind}: {escape(problem['message'])}", soft_wrap=True)
+            moved = f" It was moved to {problem['moved']}." if problem["moved"] else ""
+            show_line(f"{kind}: {problem['message']}{moved}", soft_wrap=True)
     for leftover in summary["cleared"]:
-        show_line(f"cleared: {escape(str(leftover))}")
+        show_line(f"cleared: {leftover}")
     for pair in summary["identical"]:
-        show_line(
-            f"identical records under different identities: {escape(', '.join(map(str, pair)))}"
-        )
-
-
-def _table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    return table
+        show_line(f"identical records under different identities: {', '.join(map(str, pair))}")
 
 
 def _section(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
     if not rows:
         return
-    table = _table(*columns)
+    table = plain_table(*columns)
     for row in rows:
-        table.add_row(*map(escape, row))
+        table.add_row(*row)
     show_line(table)
     show_line()
 

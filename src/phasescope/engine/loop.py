@@ -21,6 +21,7 @@ from ..plan.dynamics import State
 from ..plan.observables import Observables
 from ..plan.plan import Stage
 from .calls import Call, Pace, check_schedule, next_call, record_times, spans_per_call, work_of
+from .interrupts import interrupts_wait
 from .job import Chunk, Job, Position, Start
 from .leaves import tree_of
 from .packing import known, unpack
@@ -44,9 +45,8 @@ def execute(job: Job, start: Start | None = None) -> Iterator[Chunk]:
     """Run the job from the beginning, or from a position and the leaves of its state; yields as it goes."""
     generator = _execute(job, start)
     while True:
-        with (
-            exact_numbers()
-        ):  # entered anew for each piece, so that the caller's own code never sees it
+        # Entered anew for each piece, so that the caller's own code never sees it.
+        with interrupts_wait(), exact_numbers():
             chunk = next(generator, None)
         if chunk is None:
             return

@@ -1,0 +1,44 @@
+"""What the exit code of a command says; `phasescope --help` and docs/trust.md list them."""
+
+from __future__ import annotations
+
+from ..errors import PhasescopeError, RunDiverged, StoreError, StudyBroken
+
+CHANGED = 1  # of `check` and `report`: a word changed; of `repair`: something was damaged
+BAD_INPUT = 2
+NOT_CARRIED_OUT = 3  # of `check` and `report`
+BROKEN_STUDY = 4
+DIVERGED = 5
+UNREADABLE = 6
+OUR_FAULT = 70
+INTERRUPTED = 130
+TERMINATED = 143
+
+MEANINGS = {
+    0: "done; of `check` and `report`: every word is the established one",
+    CHANGED: "`check`, `report`: a word changed. `repair`: something was damaged",
+    BAD_INPUT: "bad input: what was asked for does not exist, or cannot be done",
+    NOT_CARRIED_OUT: "`check`, `report`: a check could not be carried out",
+    BROKEN_STUDY: "a study is broken: it does not load, or its own code failed",
+    DIVERGED: "the run left the finite numbers",
+    UNREADABLE: "a store, or another file, cannot be read or written",
+    OUR_FAULT: "an error of phasescope itself",
+    INTERRUPTED: "stopped by Ctrl-C",
+    TERMINATED: "stopped by SIGTERM",
+}
+
+
+def code_of(error: PhasescopeError) -> int:
+    """The exit code of an error that was raised on purpose."""
+    if isinstance(error, StudyBroken):
+        return BROKEN_STUDY
+    if isinstance(error, RunDiverged):
+        return DIVERGED
+    if isinstance(error, StoreError):
+        return UNREADABLE
+    return BAD_INPUT
+
+
+def in_help() -> str:
+    """The list at the end of `phasescope --help`."""
+    return "Exit codes: " + "; ".join(f"{code}: {said}" for code, said in MEANINGS.items()) + "."
