@@ -222,7 +222,7 @@ class Problem:
 @dataclasses.dataclass(frozen=True)
 class RepairReport:
     """`alike` groups runs that were asked different questions and gave the same numbers, which is
-    seldom right.
+    seldom right. `indexed` is whether the index could be written.
     """
 
     checked: int
@@ -230,6 +230,7 @@ class RepairReport:
     newer: list[Problem]
     cleared: list[Path]
     alike: list[tuple[str, ...]]
+    indexed: bool = True
 
 
 def run_id(folder: Path) -> str:

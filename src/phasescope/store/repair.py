@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import StoreError
 from ..files import make_folders, os_errors_as_store_errors
 from .entries import NAME, Problem, RepairReport, run_id
-from .faults import Damaged, Linked, NewerFormat
+from .faults import REPAIR, Damaged, Linked, NewerFormat
 from .folders import draft_folders, lock_file, run_folders, walk
 from .paths import file_lock, inside, is_link, link_message, remove_tree
 from .run_document import verify_run
@@ -42,7 +42,7 @@ def repair(root: Path, remove: bool) -> RepairReport:
         except NewerFormat as error:
             newer.append(Problem(run_id(folder), folder, str(error)))
         except (Damaged, Linked) as error:
-            damaged.append(_set_aside(folder, root, str(error), remove))
+            damaged.append(_set_aside(folder, root, _without_advice(error), remove))
         except StoreError as error:  # it may be whole, only not readable by us
             damaged.append(Problem(run_id(folder), folder, str(error)))
         else:
@@ -64,6 +64,11 @@ def repair(root: Path, remove: bool) -> RepairReport:
 def link_problem(link: Path, root: Path) -> Problem:
     """A link that stands where the store has something of its own."""
     return Problem("/".join(link.relative_to(root).parts), link, link_message(link))
+
+
+def _without_advice(error: StoreError) -> str:
+    """What is wrong, without the advice to do what is being done."""
+    return str(error).removesuffix(REPAIR).rstrip()
 
 
 def _set_aside(folder: Path, root: Path, message: str, remove: bool) -> Problem:

@@ -9,6 +9,7 @@ A run folder holds `run.json` (identity, manifest, SHA-256 of every file), `reco
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
@@ -110,12 +111,14 @@ class Store:
             except StoreError as error:
                 problems.append(Problem(run_id(folder), folder, str(error)))
         if afresh or new != old:
-            with contextlib.suppress(
-                OSError
-            ):  # a store that can only be read is a store, and so is a very large one
-                sealed = seal({"format": FORMAT, "runs": new}, None, LARGEST_INDEX)
-                write_atomically(inside(self.root, "index.json"), sealed, f".{os.getpid()}")
+            self._write_index(new)
         return sorted(entries, key=lambda e: (e.created, e.id)), problems
+
+    def _write_index(self, runs: Mapping[str, Any]) -> None:
+        """Keep the index. A store that can only be read is a store, and so is a very large one."""
+        with contextlib.suppress(OSError):
+            sealed = seal({"format": FORMAT, "runs": runs}, None, LARGEST_INDEX)
+            write_atomically(inside(self.root, "index.json"), sealed, f".{os.getpid()}")
 
     def unfinished(self) -> list[Unfinished]:
         """Runs in the making or interrupted."""
@@ -176,8 +179,11 @@ class Store:
         would clear.
         """
         report = repair(self.root, remove)
+        before = self._index_stamp()
         self.survey(afresh=True)
-        return report
+        return dataclasses.replace(
+            report, indexed=not report.checked or self._index_stamp() != before
+        )
 
     def _remembered(self, folder: Path, index: Mapping[str, Any]) -> tuple[dict[str, Any], Entry]:
         """The run as the index has it, if its `run.json` is the same file still.
@@ -197,6 +203,13 @@ class Store:
             "run": {k: v for k, v in document.items() if k not in ("files", "seal")},
         }
         return known, entry
+
+    def _index_stamp(self) -> tuple[int, int] | None:
+        """What changes whenever the index is written."""
+        with contextlib.suppress(OSError):
+            found = os.lstat(self.root / "index.json")
+            return found.st_ino, found.st_mtime_ns
+        return None
 
     def _index(self) -> dict[str, Any]:
         path = self.root / "index.json"

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from ..store import Entry, Store
+from ..store import Entry, Store, Unfinished
+
+UNREADABLE = "cannot be read"
 
 
 def stored_runs(store: Store) -> list[dict[str, Any]]:
-    """Finished and unfinished runs as plain rows."""
-    finished = [_finished(entry) for entry in store.entries()]
-    unfinished = [
-        {
-            "id": u.id,
-            "status": "unfinished",
-            "position": _position(u.position),
-            "folder": str(u.folder),
-        }
-        for u in store.unfinished()
-    ]
-    return finished + unfinished
+    """Finished and unfinished runs as plain rows; what cannot be read is a row that says why."""
+    entries, problems = store.survey()
+    finished = [_finished(entry) for entry in entries]
+    unreadable = [_unreadable(p.id, p.folder, p.message) for p in problems]
+    return finished + [_unfinished(u) for u in store.unfinished()] + unreadable
+
+
+def _unfinished(run: Unfinished) -> dict[str, Any]:
+    if run.identity is None and not run.running:
+        why = "its checkpoints are damaged, or were written by another version: it begins anew when asked for."
+        return _unreadable(run.id, run.folder, why)
+    return {
+        "id": run.id,
+        "status": "unfinished",
+        "position": _position(run.position),
+        "folder": str(run.folder),
+    }
+
+
+def _unreadable(id: str, folder: Path, why: str) -> dict[str, Any]:
+    return {"id": id, "status": UNREADABLE, "problem": why, "folder": str(folder)}
 
 
 def _finished(entry: Entry) -> dict[str, Any]:
@@ -43,7 +55,9 @@ def _position(position: dict[str, Any] | None) -> dict[str, Any] | None:
 
 
 def repair(store: Store) -> dict[str, Any]:
-    """Repair the store; returns what was intact, damaged, too new, cleared and identical."""
+    """Repair the store; returns what was intact, damaged, too new, cleared and identical, and
+    whether the index could be written.
+    """
     found = store.repair()
     return {
         "intact": found.checked - len(found.damaged) - len(found.newer),
@@ -51,6 +65,7 @@ def repair(store: Store) -> dict[str, Any]:
         "newer": [_problem(p) for p in found.newer],
         "cleared": [str(path) for path in found.cleared],
         "identical": [list(group) for group in found.alike],
+        "indexed": found.indexed,
     }
 
 
