@@ -283,7 +283,7 @@ def test_the_cost_counts_runs_programs_and_what_is_missing(store):
 
 def test_the_dataset_of_a_sweep_names_its_blocks(store):
     ds = ps.sweep(toys.study, toys.quadratic, width=[1, 2], eta=[0.1, 0.2])
-    assert sorted(ds.attrs["ids"]) == sorted(entry.id for entry in Store(store).entries())
+    assert sorted(ds.attrs["ids"].split()) == sorted(entry.id for entry in Store(store).entries())
 
 
 def test_tasks_are_plain_values_that_can_travel():

@@ -4,6 +4,10 @@ Every function takes the time axis away, of one run or of all lanes of a sweep a
 
 Records that are not finite are left out, as if they had not been made. A time that is NaN is a time
 that never came within the records; the checks call it undecided.
+
+A time says of itself, in its attributes, what happens at it (`long_name`), in which unit it is
+counted (`units`), between which records it lies (`resolution`), and, where it never came, why
+(`not_found`). The words are made in `phase_words`.
 """
 
 from __future__ import annotations
@@ -16,6 +20,9 @@ import xarray as xr
 
 from .change_points import ChangePoints as ChangePoints
 from .change_points import change_points as change_points
+from .log_time import local_slope as local_slope
+from .log_time import plateau as plateau
+from .phase_words import known, name_of, needs, told
 from .types import ArrayLike
 
 # (times, values, levels) of one lane to one number
@@ -44,7 +51,7 @@ def crossing(
     - `along`: the axis of time.
 
     **Returns:** one time for each lane; NaN if it never came. A run that starts beyond the level
-    has not crossed it.
+    has not crossed it. The attribute `resolution` says between which records it lies.
 
     **Raises:** `ValueError` for another direction, or if there is no such axis.
     """
@@ -53,7 +60,7 @@ def crossing(
     sign = 1.0 if direction == "up" else -1.0
 
     def first(t: np.ndarray, x: np.ndarray, at: float) -> float:
-        t, x = _known(t, sign * (x - at))
+        t, x = known(t, sign * (x - at))
         here = np.flatnonzero((x[:-1] < 0) & (x[1:] >= 0))
         if not here.size:
             return np.nan
@@ -66,8 +73,12 @@ def crossing(
         return float(t[i] + part * (t[i + 1] - t[i]))
 
     said = f"{float(np.asarray(level)):.6g}" if np.ndim(level) == 0 else "its level"
-    return _times(
-        first, da, along, ("crossing", f"{_name(da)} goes {direction} through {said}"), level
+    found = _times(first, da, along, level).rename("crossing")
+    return told(
+        found,
+        da[along],
+        event=f"time at which {name_of(da)} goes {direction} through {said}",
+        without=f"it never goes {direction} through {said} within the records",
     )
 
 
@@ -80,7 +91,9 @@ def sustained(condition: xr.DataArray, along: str = "time") -> xr.DataArray:
 
     **Arguments:** `condition`: true or false at every record. `along`: the axis of time.
 
-    **Returns:** one time for each lane; NaN if the condition is not true at the end.
+    **Returns:** one time for each lane; NaN if the condition is not true at the end. What is true or
+    false cannot be placed between two records: the attribute `resolution` says how far the record
+    before lies. Record more closely (`at=`) where that is too coarse.
 
     **Raises:** `ValueError` if there is no such axis.
     """
@@ -89,7 +102,14 @@ def sustained(condition: xr.DataArray, along: str = "time") -> xr.DataArray:
         held = np.logical_and.accumulate(c[::-1] == 1)[::-1]
         return float(t[np.argmax(held)]) if held.any() else np.nan
 
-    return _times(first, condition, along, ("sustained", f"{_name(condition)} from here on"))
+    found = _times(first, condition, along).rename("sustained")
+    return told(
+        found,
+        condition[along],
+        event=f"time from which the condition on {name_of(condition)} holds to the end",
+        without="it is not true at the last record",
+        interpolated=False,
+    )
 
 
 def escape(
@@ -110,7 +130,8 @@ def escape(
     time. `along`: the axis of time.
 
     **Returns:** one time for each lane; NaN if it never came, and from a start at 0: nothing is a
-    multiple of it.
+    multiple of it (the attribute `not_found` says so). Of a falling loss and a factor of 2, it is the
+    time at which the loss is halved.
 
     **Raises:** `ValueError` if the factor is not above 1, or if there is no such axis.
     """
@@ -120,8 +141,13 @@ def escape(
     ratio = da / xr.where(np.not_equal(start, 0), start, np.nan)
     above = crossing(ratio, factor, "up", log_time, along)
     below = crossing(ratio, 1 / factor, "down", log_time, along)
-    said = f"{_name(da)} leaves its start by a factor {factor:.6g}"
-    return xr.apply_ufunc(np.fmin, above, below).rename("escape").assign_attrs(long_name=said)
+    found = xr.apply_ufunc(np.fmin, above, below).rename("escape")
+    return told(
+        found,
+        da[along],
+        event=f"time at which {name_of(da)} has left its start by a factor {factor:.6g}",
+        without=f"it stays within a factor {factor:.6g} of its start, or starts at 0",
+    )
 
 
 def knee(da: xr.DataArray, refine: bool = False, along: str = "time") -> xr.DataArray:
@@ -137,13 +163,14 @@ def knee(da: xr.DataArray, refine: bool = False, along: str = "time") -> xr.Data
     axis of time.
 
     **Returns:** one time for each lane; NaN if the maximum is at an end of the records, or no
-    maximum at all (a straight line in log time, a constant).
+    maximum at all (a straight line in log time, a constant, a curve that falls: of a loss, take
+    `ps.knee(-loss)`). The attribute `not_found` says so.
 
     **Raises:** `ValueError` if there is no such axis.
     """
 
     def steepest(t: np.ndarray, x: np.ndarray) -> float:
-        t, x = _known(t, x, t > 0)
+        t, x = known(t, x, t > 0)
         if t.size < 3:
             return np.nan
         s = np.log(t)
@@ -162,133 +189,35 @@ def knee(da: xr.DataArray, refine: bool = False, along: str = "time") -> xr.Data
             return float(t[i])
         return float(np.exp(s[i] - b / (2 * a)))
 
-    return _times(steepest, da, along, ("knee", f"steepest growth of {_name(da)} in log time"))
-
-
-def plateau(
-    da: xr.DataArray, flatness: float = 0.1, decades: float = 0.3, along: str = "time"
-) -> xr.Dataset:
-    """Start, end and level of the longest flat stretch in log time.
-
-        >>> t = np.geomspace(1.0, 1000.0, 31)
-        >>> loss = xr.DataArray(np.where(t < 10, 5.0, 0.5), {"time": t}, "time")
-        >>> found = ps.plateau(loss)
-        >>> round(float(found.start), 6), round(float(found.end), 6), float(found.level)
-        (10.0, 1000.0, 0.5)
-
-    **Arguments:** `da`: one run, or the lanes of a sweep. `flatness`: over the stretch, da varies
-    by at most this fraction of its largest size there. `decades`: a shorter stretch is none.
-    `along`: the axis of time.
-
-    **Returns:** a dataset with `start`, `end` and `level` for each lane; NaN where there is no
-    plateau.
-
-    **Raises:** `ValueError` if `flatness` is not between 0 and 1, or if there is no such axis.
-    """
-    if not 0 < flatness < 1:
-        raise ValueError(f"flatness must lie between 0 and 1, got {flatness}.")
-
-    def longest(t: np.ndarray, x: np.ndarray) -> tuple[float, float, float]:
-        t, x = _known(t, x, t > 0)
-        s = np.log10(t)
-        best = (0, 0)
-        i = 0
-        for j in range(t.size):
-            # Every part of a flat stretch is flat (flatness < 1), so its start never moves back.
-            while np.ptp(x[i : j + 1]) > flatness * np.abs(x[i : j + 1]).max():
-                i += 1
-            if s[j] - s[i] > s[best[1]] - s[best[0]]:
-                best = (i, j)
-        i, j = best
-        if t.size < 2 or s[j] - s[i] < decades:
-            return np.nan, np.nan, np.nan
-        return float(t[i]), float(t[j]), float(np.median(x[i : j + 1]))
-
-    _needs(da, along)
-    found = xr.apply_ufunc(
-        longest,
-        da[along].astype(float),
-        da.astype(float),
-        input_core_dims=[[along], [along]],
-        output_core_dims=[[], [], []],
-        vectorize=True,
-        output_dtypes=[float] * 3,
-    )
-    says = f"longest stretch of {_name(da)} flat within {100 * flatness:.4g}%, {decades:.4g} decades at least"
-    return xr.Dataset(
-        dict(zip(("start", "end", "level"), found, strict=True)), attrs={"long_name": says}
-    )
-
-
-def local_slope(da: xr.DataArray, along: str = "time") -> xr.DataArray:
-    """d ln da / d ln t at every record: the exponent of the moment.
-
-        >>> t = np.geomspace(1.0, 100.0, 50)
-        >>> loss = xr.DataArray(t**-0.5, {"time": t}, "time")
-        >>> bool(np.allclose(ps.local_slope(loss), -0.5))
-        True
-
-    **Arguments:** `da`: one run, or the lanes of a sweep. `along`: the axis of time.
-
-    **Returns:** an array like `da`; NaN where da or t is not positive.
-
-    **Raises:** `ValueError` if there is no such axis.
-    """
-
-    def slopes(t: np.ndarray, x: np.ndarray) -> np.ndarray:
-        good = np.isfinite(x) & (t > 0)
-        good[good] = x[good] > 0
-        out = np.full(x.shape, np.nan)
-        if good.sum() > 1:
-            out[good] = np.gradient(np.log(x[good]), np.log(t[good]))
-        return out
-
-    _needs(da, along)
-    found = xr.apply_ufunc(
-        slopes,
-        da[along].astype(float),
-        da.astype(float),
-        input_core_dims=[[along], [along]],
-        output_core_dims=[[along]],
-        vectorize=True,
-        output_dtypes=[float],
-    )
-    return (
-        found.transpose(*da.dims)
-        .rename("local_slope")
-        .assign_attrs(long_name=f"d ln {_name(da)} / d ln {along}")
+    found = _times(steepest, da, along).rename("knee")
+    return told(
+        found,
+        da[along],
+        event=f"time of the steepest growth of {name_of(da)} in log time",
+        without=_no_knee(da, along),
+        interpolated=refine,
+        both_sides=True,
     )
 
 
 def _first_record(da: xr.DataArray, along: str) -> xr.DataArray:
     """The first finite record of every lane; 0 where there is none."""
-    return _times(lambda t, x: _known(t, x)[1][:1].sum(), da, along, ("start", ""))
+    return _times(lambda t, x: known(t, x)[1][:1].sum(), da, along)
 
 
-def _known(
-    t: np.ndarray, x: np.ndarray, among: np.ndarray | bool = True
-) -> tuple[np.ndarray, np.ndarray]:
-    good = np.isfinite(x) & among
-    return t[good], x[good]
+def _no_knee(da: xr.DataArray, along: str) -> str:
+    """Why there may be no knee: it is the growth of a curve that is looked at."""
+    ends = da.astype(float).isel({along: [0, -1]})
+    falls = ends.isel({along: 1}) < ends.isel({along: 0})
+    if falls.any():
+        return "a knee is of growth; of what falls, take ps.knee(-x)"
+    return "growth is steepest at an end of the records, or nowhere"
 
 
-def _name(da: xr.DataArray) -> str:
-    return str(da.name or "it")
-
-
-def _needs(da: xr.DataArray, along: str) -> None:
-    if along not in da.dims or along not in da.coords:
-        raise ValueError(
-            f"needs an axis {along!r} with coordinates, got axes {', '.join(map(str, da.dims)) or '(none)'}."
-        )
-
-
-def _times(
-    kernel: Kernel, da: xr.DataArray, along: str, names: tuple[str, str], *levels: ArrayLike
-) -> xr.DataArray:
-    """One number per lane from (times, values, levels), with a name and a caption."""
-    _needs(da, along)
-    found = xr.apply_ufunc(
+def _times(kernel: Kernel, da: xr.DataArray, along: str, *levels: ArrayLike) -> xr.DataArray:
+    """One number per lane from (times, values, levels)."""
+    needs(da, along)
+    return xr.apply_ufunc(
         kernel,
         da[along].astype(float),
         da.astype(float),
@@ -297,4 +226,3 @@ def _times(
         vectorize=True,
         output_dtypes=[float],
     )
-    return found.rename(names[0]).assign_attrs(long_name=names[1])

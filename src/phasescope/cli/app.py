@@ -122,7 +122,7 @@ def sweep(
         ds = sweep_arm(chosen, arm, executor=executor, **asked, **values)
     lost = int((ds["diverged_at"].notnull()).sum())
     dims = {str(k): v for k, v in ds.sizes.items()}
-    summary = {**cost, "ids": ds.attrs["ids"], "dims": dims, "diverged": lost}
+    summary = {**cost, "ids": ds.attrs["ids"].split(), "dims": dims, "diverged": lost}
     emit(summary, as_json, show_sweep, summary)
 
 

@@ -23,6 +23,8 @@ from ..store import Draft, Entry, Identity, Resumed, Store
 from ..study import Study, find
 from .context import Context, default_context
 from .execute import execute_with_checkpoints
+from .labels import label as labelled
+from .labels import without_a_mark_of_nothing
 from .validate import requested_job
 
 
@@ -65,13 +67,15 @@ def run(
     - `changes`: fields of the Spec.
 
     **Returns:** one variable for each observable; `ds.attrs` has the spec, id, folder and status.
+    Coordinates say what they are (`symbol`, `long_name`, `units`).
 
     **Raises:** `StudyNotFound`, `SpecError`, `PlanError` for what cannot be asked; `RunDiverged`,
     whose `dataset` has the records so far; `StoreError`.
     """
     chosen = find(study)
     job = requested_job(chosen, arm, preset=preset, seed=seed, at=at, changes=changes)
-    return find_or_run(chosen, job, default_context(store, progress)).dataset
+    found = find_or_run(chosen, job, default_context(store, progress))
+    return without_a_mark_of_nothing(found.dataset)
 
 
 def run_identity(study: Study, job: Job, context: Context, width: int = 1) -> Identity:
@@ -119,6 +123,7 @@ def find_or_run(
         result = _run_unstored(study, job, context, identity, width, label)
     else:
         result = _run_stored(study, job, context, context.store, identity, label, throw)
+    labelled(result.dataset, study)
     if throw and not job.is_block:
         _raise_if_unsound(study, job, result.dataset)
     return result
@@ -209,7 +214,7 @@ def _execute_into(
     }
     if begun:
         manifest["resumed_from"] = begun
-    return draft.finish(ds, manifest, snapshots_of(job, done.records))
+    return draft.finish(labelled(ds, study), manifest, snapshots_of(job, done.records))
 
 
 def _begun_elsewhere(

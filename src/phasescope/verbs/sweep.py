@@ -22,6 +22,7 @@ from ..records.derive import warn_of_underived
 from ..store import Store
 from ..study import Study, find
 from .context import Context, cores, default_context
+from .labels import label
 from .run import Result, find_or_run, is_stored
 from .sweep_fold import fold
 from .sweep_layout import Layout, Task, lay_out
@@ -64,7 +65,7 @@ def sweep(
     - `executor`: of `concurrent.futures`, to carry the tasks; threads of this process if not given.
     - `fields`: fields of the Spec; those given as lists are the axes.
 
-    **Returns:** a dataset with a dim for each axis. A lane that left the finite numbers is data: it
+    **Returns:** a dataset with a dim for each axis, labelled by its field. A lane that left the finite numbers is data: it
     has a time `diverged_at`, and NaN from there on.
 
     **Raises:** `StudyNotFound`, `SpecError`, `PlanError`, `StoreError`.
@@ -122,7 +123,10 @@ def run_layout(layout: Layout, context: Context, executor: futures.Executor | No
             tick(1)
     ds = fold(layout, [result.dataset for result in results])
     ds = mark_swept(ds, [axis for axis in (*layout.outer, *layout.inner) if axis != "seed"])
-    ds = ds.assign_attrs(ids=[result.dataset.attrs.get("id", "") for result in results])
+    ds = label(ds, layout.study)
+    # One text: a netCDF file has no lists of words.
+    ids = " ".join(result.dataset.attrs.get("id", "") for result in results)
+    ds = ds.assign_attrs(ids=ids)
     warn_of_underived(layout.name, ds)
     return Swept(ds, [result.run_id for result in results])
 
