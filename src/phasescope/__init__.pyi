@@ -101,8 +101,11 @@ from .study import find as find
 from .verbs.check import check as check
 from .verbs.draw import draw as draw
 from .verbs.errata import errata as errata
+from .verbs.reading import open as open
 from .verbs.record import record as record
 from .verbs.run import run as run
+from .verbs.states import state as state
+from .verbs.stored import stored as stored
 from .verbs.sweep import sweep as sweep
 
 __version__: str

@@ -45,21 +45,21 @@ def write(evidence: Recorded, ds: xr.Dataset, spec: type[Spec], **more: Any) -> 
     manifest |= {"request": request | {"arm": asked.arm.__name__}}
     manifest |= {"model": code.model, "code": code.digest} | more
     evidence.file.parent.mkdir(parents=True, exist_ok=True)
-    kept = _words_as_numbers(ds).assign_attrs(manifest=json.dumps(manifest))
+    kept = words_as_numbers(ds).assign_attrs(manifest=json.dumps(manifest))
     evidence.file.write_bytes(pack(kept))
 
 
-def read(file: Path) -> xr.Dataset:
-    """The dataset that was recorded."""
+def read(file: Path, limit: int = LIMIT) -> xr.Dataset:
+    """The dataset that was recorded. `limit` is the most bytes that its numbers may take."""
     if not file.exists():
         raise PlanError(
             f"{file.name} was not recorded yet: it is made where there is a GPU (see the study's README)."
         )
     with file.open("rb") as opened:
-        return _numbers_as_words(unpack(file, opened, LIMIT))
+        return _numbers_as_words(unpack(file, opened, limit))
 
 
-def _words_as_numbers(ds: xr.Dataset) -> xr.Dataset:
+def words_as_numbers(ds: xr.Dataset) -> xr.Dataset:
     """The dataset with whole numbers for the words along an axis: a file holds numbers only."""
     numbered = {}
     for name, axis in ds.coords.items():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..store import Entry, Store, Unfinished
+from ..store import Entry, Identity, Store, Unfinished
 
 UNREADABLE = "cannot be read"
 
@@ -18,33 +19,54 @@ def stored_runs(store: Store) -> list[dict[str, Any]]:
     return finished + [_unfinished(u) for u in store.unfinished()] + unreadable
 
 
-def _unfinished(run: Unfinished) -> dict[str, Any]:
-    if run.identity is None and not run.running:
-        why = "its checkpoints are damaged, or were written by another version: it begins anew when asked for."
-        return _unreadable(run.id, run.folder, why)
-    return {
-        "id": run.id,
-        "status": "unfinished",
-        "position": _position(run.position),
-        "folder": str(run.folder),
-    }
-
-
 def _unreadable(id: str, folder: Path, why: str) -> dict[str, Any]:
     return {"id": id, "status": UNREADABLE, "problem": why, "folder": str(folder)}
 
 
 def _finished(entry: Entry) -> dict[str, Any]:
-    lanes = list((entry.lanes or {}).values())
     return {
         "id": entry.id,
         "status": entry.status,
         "created": entry.created,
         "seconds": entry.manifest.get("seconds"),
-        "spec": dict(entry.spec),
-        "lanes": len(lanes[0]) if lanes else 1,
+        **_asked(entry.identity),
         "folder": str(entry.folder),
     }
+
+
+def _unfinished(run: Unfinished) -> dict[str, Any]:
+    """A run in the making; without its numbers, if it has no checkpoint yet."""
+    if run.identity is None and not run.running:
+        why = "its checkpoints are damaged, or were written by another version: it begins anew when asked for."
+        return _unreadable(run.id, run.folder, why)
+    asked = {} if run.identity is None else _asked(run.identity)
+    return {
+        "id": run.id,
+        "status": "running" if run.running else "unfinished",
+        "position": _position(run.position),
+        **asked,
+        "folder": str(run.folder),
+    }
+
+
+def _asked(identity: Identity) -> dict[str, Any]:
+    """What a run was asked for. Swept fields have their first and last value; in `spec`, that of the first lane."""
+    columns = identity.lanes or {}
+    return {
+        "spec": dict(identity.spec),
+        "seed": identity.seed,
+        "lanes": _lanes(columns),
+        "swept": {name: [values[0], values[-1]] for name, values in columns.items()},
+        "at": None if identity.at is None else len(identity.at),
+    }
+
+
+def _lanes(columns: Mapping[str, Sequence[float]]) -> int:
+    """How many runs a block holds, without the copies of the last one that fill it up."""
+    lanes = list(zip(*columns.values(), strict=True))
+    while len(lanes) > 1 and lanes[-1] == lanes[-2]:
+        lanes.pop()
+    return max(len(lanes), 1)
 
 
 def _position(position: dict[str, Any] | None) -> dict[str, Any] | None:
