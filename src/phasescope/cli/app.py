@@ -120,7 +120,7 @@ def sweep(
         return
     with executor_at(cluster) as executor:
         ds = sweep_arm(chosen, arm, executor=executor, **asked, **values)
-    lost = int((ds["diverged_at"].notnull()).sum())
+    lost = int(ds["diverged_at"].notnull().sum()) if "diverged_at" in ds.coords else 0
     dims = {str(k): v for k, v in ds.sizes.items()}
     summary = {**cost, "ids": ds.attrs["ids"].split(), "dims": dims, "diverged": lost}
     emit(summary, as_json, show_sweep, summary)

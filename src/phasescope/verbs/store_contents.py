@@ -56,14 +56,14 @@ def _asked(identity: Identity) -> dict[str, Any]:
         "spec": dict(identity.spec),
         "seed": identity.seed,
         "lanes": _lanes(columns),
-        "swept": {name: [values[0], values[-1]] for name, values in columns.items()},
+        "swept": {name: [values[0], values[-1]] for name, values in columns.items() if values},
         "at": None if identity.at is None else len(identity.at),
     }
 
 
 def _lanes(columns: Mapping[str, Sequence[float]]) -> int:
     """How many runs a block holds, without the copies of the last one that fill it up."""
-    lanes = list(zip(*columns.values(), strict=True))
+    lanes = list(zip(*columns.values(), strict=False))  # a stranger's may differ in length
     while len(lanes) > 1 and lanes[-1] == lanes[-2]:
         lanes.pop()
     return max(len(lanes), 1)

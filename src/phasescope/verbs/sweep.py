@@ -22,7 +22,7 @@ from ..records.derive import warn_of_underived
 from ..store import Store
 from ..study import Study, find
 from .context import Context, cores, default_context
-from .labels import label
+from .labels import label, without_a_mark_of_nothing
 from .run import Result, find_or_run, is_stored
 from .sweep_fold import fold
 from .sweep_layout import Layout, Task, lay_out
@@ -71,7 +71,8 @@ def sweep(
     **Raises:** `StudyNotFound`, `SpecError`, `PlanError`, `StoreError`.
     """
     layout = lay_out(find(study), arm, fields, preset=preset, seeds=seeds, at=at, block=block)
-    return run_layout(layout, default_context(store, progress), executor).dataset
+    swept = run_layout(layout, default_context(store, progress), executor)
+    return without_a_mark_of_nothing(swept.dataset)
 
 
 def sweep_cost(
