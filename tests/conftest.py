@@ -56,6 +56,7 @@ SLOW = (
 # Files whose programs run for a moment and are compiled for longer: without optimisation that takes half as long. Verdicts,
 # and all that shares runs with them, are judged on what a user's machine computes.
 COMPILED_PLAINLY = (
+    "core/test_fused",
     "studies/co_occurrence/test_numerics_arms",
     "studies/co_occurrence/test_numerics_invariants",
     "studies/co_occurrence/test_numerics_model",

@@ -8,6 +8,7 @@ taken is the same however they are cut.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import time
 from collections.abc import Iterator, Sequence
 
@@ -21,6 +22,7 @@ from ..plan.dynamics import State
 from ..plan.observables import Observables
 from ..plan.plan import Stage
 from .calls import Call, Pace, check_schedule, next_call, record_times, spans_per_call, work_of
+from .fused.choice import is_fused
 from .interrupts import interrupts_wait
 from .job import Chunk, Job, Position, Start
 from .leaves import tree_of
@@ -119,9 +121,9 @@ class _StageRun:
     like: Observables
     index: int
 
-    @property
+    @functools.cached_property
     def program(self) -> Program:
-        return self.job.program.at_stage(self.index)
+        return self.job.program.at_stage(self.index, is_fused(self.job, self.index))
 
     @property
     def stage(self) -> Stage:

@@ -8,6 +8,7 @@ so that no schedule compiles anew.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable
 from typing import Any
@@ -23,6 +24,8 @@ from ..plan.observables import Observables
 from ..plan.plan import Arm, Stage, never
 from ..spec import Spec
 from .calls import Call
+from .fused.program import Unfusable
+from .fused.runs import OfOneRun, each_lane
 from .packing import Packed, pack
 
 
@@ -30,16 +33,18 @@ from .packing import Packed, pack
 class Program:
     """Which program it is: that of an arm, for one run or for a block of them, at one of its stages.
 
-    It is a static argument: programs that are equal are compiled once.
+    It is a static argument: programs that are equal are compiled once. With `fused` the runs of a block are fused lanes
+    in this stage: one kernel takes them from record to record.
     """
 
     arm: Arm
     is_block: bool = False
     stage: int = 0
+    fused: bool = False
 
-    def at_stage(self, index: int) -> Program:
+    def at_stage(self, index: int, fused: bool = False) -> Program:
         """The program of the same arm at another stage."""
-        return dataclasses.replace(self, stage=index)
+        return dataclasses.replace(self, stage=index, fused=fused)
 
     def stage_of(self, spec: Spec) -> Stage:
         """The stage as the arm plans it for these numbers."""
@@ -119,6 +124,8 @@ def advance_stage(
     count = (spans.stops > spans.starts).sum()
 
     def move(state: State, t0: Array, t1: Array) -> State:
+        if program.fused:
+            return eqx.combine(_advance_fused(program, inputs, state, t0, t1), static)
         if whole_block:
             return stage.dynamics.advance(state, t0, t1, program.step_key(inputs.key))
         return _advance(program, inputs, state, t0, t1)
@@ -186,9 +193,13 @@ def inspect_state(program: Program, inputs: Inputs, state: State) -> Observables
 
 
 def _measure(program: Program, inputs: Inputs, state: State) -> Observables:
-    def measure(spec: Spec, key: Array, state: State) -> Observables:
+    def measure(spec: Spec, key: Array, state: State, *steps: Array) -> Observables:
         return program.arm(spec).measure(state.params)
 
+    if program.fused:
+        at_once = (jnp.zeros((), int), jnp.zeros((), int))
+        with contextlib.suppress(Unfusable):
+            return each_lane(measure, inputs.spec, inputs.key, state, at_once)
     return _each(measure, program, inputs, state)
 
 
@@ -204,6 +215,20 @@ def _advance(program: Program, inputs: Inputs, state: State, t0: Array, t1: Arra
         return program.stage_of(spec).dynamics.advance(state, t0, t1, program.step_key(key))
 
     return _each(advance, program, inputs, state)
+
+
+def _advance_fused(program: Program, inputs: Inputs, state: State, t0: Array, t1: Array) -> State:
+    return each_lane(advance_one(program), inputs.spec, inputs.key, state, (t0, t1))
+
+
+def advance_one(program: Program) -> OfOneRun:
+    """The steps of a stage for one run: the arrays of its state after them."""
+
+    def advance(spec: Spec, key: Array, state: State, t0: Array, t1: Array) -> State:
+        moved = program.stage_of(spec).dynamics.advance(state, t0, t1, program.step_key(key))
+        return eqx.filter(moved, eqx.is_array)
+
+    return advance
 
 
 def _each(one: Callable[..., Any], program: Program, inputs: Inputs, *trees: PyTree) -> Any:

@@ -18,16 +18,16 @@ from .. import __version__
 
 PRNG = "threefry2x32"
 LIBRARIES = ("jax", "jaxlib", "numpy", "scipy", "equinox", "optax", "diffrax")
-# How the engine carries out a run: one compiled loop over steps and record times.
+# How the engine carries out a run, unless its lanes are fused: one compiled loop over steps and record times.
 ENGINE_PATH = "compiled loop"
 # What may move the last digits of a run. Other entries of a manifest are for the reader.
 DECISIVE = ("versions", "device", "machine", "engine", "precision", "matmul", "prng", "XLA_FLAGS")
 
 
-def provenance(precision: str = "") -> dict[str, Any]:
+def provenance(precision: str = "", engine: str = ENGINE_PATH) -> dict[str, Any]:
     """Versions, device, numbers, generator, the path through the engine and the compiler's switches.
 
-    `precision` names the floating-point types of a run's state, as `precision_of` finds them.
+    `precision` names the floating-point types of a run's state, as `precision_of` finds them; `engine` the path.
     """
     device = jax.devices()[0]
     versions = {"phasescope": __version__, "python": platform.python_version()}
@@ -36,7 +36,7 @@ def provenance(precision: str = "") -> dict[str, Any]:
         "versions": versions,
         "device": f"{device.platform}: {device.device_kind}",
         "machine": platform.machine(),
-        "engine": ENGINE_PATH,
+        "engine": engine,
         "precision": precision,
         "matmul": "highest",
         "prng": PRNG,

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..engine.calls import total_work
+from ..engine.fused.choice import engine_path
 from ..engine.job import Chunk, Job, Position, work_before
 from ..engine.loop import execute
 from ..errors import StoreError
-from ..identity.provenance import decisive, provenance
+from ..identity.provenance import ENGINE_PATH, decisive, provenance
 from ..records.arrays import Divergence, Records, join, part_of
 from ..records.divergence import first_bad
 from ..records.names import check_run
@@ -40,8 +41,11 @@ class Unsaved:
 class Checkpoints:
     """The records of a run as it goes, and the draft that they are saved to, if there is one."""
 
-    def __init__(self, draft: Draft | None, resumed: Resumed | None) -> None:
+    def __init__(
+        self, draft: Draft | None, resumed: Resumed | None, engine: str = ENGINE_PATH
+    ) -> None:
         self.draft = draft
+        self.engine = engine
         self.saved = _saved_records(draft, resumed)
         self.saved_at = time.monotonic()
         self.unsaved = Unsaved()
@@ -56,7 +60,7 @@ class Checkpoints:
         self.unsaved = Unsaved()
         if self.draft and unsaved.last is not None:
             position = dataclasses.asdict(unsaved.last.position) | {
-                "provenance": decisive(provenance())
+                "provenance": decisive(provenance(engine=self.engine))
             }
             self.draft.save(position, unsaved.last.leaves(), join(unsaved.records).to_arrays())
         self.saved.extend(unsaved.records)
@@ -87,7 +91,7 @@ def execute_with_checkpoints(
     check_run(study.name, job)
     plan = job.plan()
     start = _start(draft, resumed)
-    checkpoints = Checkpoints(draft, resumed)
+    checkpoints = Checkpoints(draft, resumed, engine_path(job))
     last_sound: Chunk | None = None
     diverged: Divergence | None = None
     meter = context.meter(label or f"{study.name}.{job.arm.__name__}", total_work(plan))

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import xarray as xr
 
 from ..engine.calls import total_work
+from ..engine.fused.choice import engine_path
 from ..engine.job import Job
 from ..errors import DeriveFailed
 from ..identity import Unidentified
@@ -134,7 +135,8 @@ def _run_unstored(
 ) -> Result:
     done = execute_with_checkpoints(study, job, context, None, None, label)
     ds = assemble(study.name, job, done.records, width)
-    ds = ds.assign_attrs(provenance=json.dumps(decisive(provenance(ds.attrs["precision"]))))
+    made = provenance(ds.attrs["precision"], engine_path(job))
+    ds = ds.assign_attrs(provenance=json.dumps(decisive(made)))
     if identity is not None:
         ds = ds.assign_attrs(id=f"{identity.study}/{identity.arm}/{identity.digest}")
     return Result(ds, "")
@@ -151,7 +153,7 @@ def _run_stored(
 ) -> Result:
     entry = store.find(identity)
     if entry is not None:
-        _warn_if_made_elsewhere(entry, context)
+        _warn_if_made_elsewhere(entry, job, context)
     else:
         with store.draft(identity) as draft:
             entry = draft.finished or _execute_into(study, job, context, draft, label, throw)
@@ -182,9 +184,9 @@ def underived(study: Study, job: Job, ds: xr.Dataset) -> DeriveFailed:
     return DeriveFailed(message, ds)
 
 
-def _warn_if_made_elsewhere(entry: Entry, context: Context) -> None:
+def _warn_if_made_elsewhere(entry: Entry, job: Job, context: Context) -> None:
     """A run that was found under another provenance is returned, and it is said."""
-    here = provenance(entry.manifest.get("precision", ""))
+    here = provenance(entry.manifest.get("precision", ""), engine_path(job))
     differ = differences(entry.manifest, here)
     if differ:
         context.warn_once(
@@ -206,7 +208,7 @@ def _execute_into(
         # Not a finished run: the next call begins where this one ended, and derives again.
         done.checkpoints.save()
         raise underived(study, job, ds)
-    manifest = provenance(precision=ds.attrs["precision"]) | {
+    manifest = provenance(ds.attrs["precision"], engine_path(job)) | {
         "seconds": round(time.time() - began, 3),
         "work": total_work(job.plan()),
         "status": ds.attrs["status"],
@@ -221,7 +223,7 @@ def _begun_elsewhere(
     study: Study, job: Job, context: Context, resumed: Resumed | None
 ) -> dict[str, Any]:
     """The provenance of the state that a run goes on from, if it is another than here; and it is said."""
-    here = decisive(provenance())
+    here = decisive(provenance(engine=engine_path(job)))
     begun = resumed.position.get("provenance", here) if resumed else here
     differ = differences(begun, here)
     if not differ:
