@@ -423,6 +423,9 @@ def test_a_check_that_was_there_before_its_evidence_is_registered(tmp_path, monk
     assert check_digest(later) != check_digest(made)
     assert not is_registered(later, later.regimes[0].evidence)
 
+    ps.record(study_of(later), evidence, replaces=evidence.file)
+    assert not is_registered(later, later.regimes[0].evidence), "its answer had been seen"
+
 
 EVIDENCE = ps.recorded(ps.runs(quadratic, steps=5), Path("short.zip"))
 

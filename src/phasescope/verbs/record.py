@@ -10,7 +10,7 @@ from typing import Any
 import xarray as xr
 
 from ..claims.requests import Recorded, Runs, Sweeps
-from ..records.evidence_file import write
+from ..records.evidence_file import manifest_of, read, write
 from ..study import Study, find
 from .registration import commit_of, digests_of_checks
 from .run import run
@@ -23,6 +23,7 @@ def record(
     *,
     prepare: Callable[[xr.Dataset], xr.Dataset] | None = None,
     store: str | Path | bool = False,
+    replaces: Path | None = None,
     **more: Any,
 ) -> xr.Dataset:
     """Run the request of recorded evidence and write its dataset to the file that claims will read.
@@ -37,7 +38,9 @@ def record(
     **Arguments:** `study` is a name, the path of a file, or a Study. `evidence` comes from `ps.recorded`.
     `prepare` may change the dataset before it is written, for example round what is noise. `store` names a
     folder in which an unfinished run is kept, from which the next call goes on; nothing is read from a
-    store or kept in one if it is not given. `more` goes into the manifest of the file, beside the
+    store or kept in one if it is not given. `replaces` is a file with an earlier answer to the same request:
+    that answer was seen, so a check counts as written before its evidence only if the earlier file says so.
+    `more` goes into the manifest of the file, beside the
     machine, the versions, the code and the seconds that this call took.
 
     **Returns:** the dataset as it was written.
@@ -51,11 +54,21 @@ def record(
     ds.attrs.pop("folder", None)  # of the store: it is nobody else's
     if prepare is not None:
         ds = prepare(ds)
-    more |= {"checks": digests_of_checks(chosen, evidence.request)}
+    checks = digests_of_checks(chosen, evidence.request)
+    if replaces is not None:
+        checks = _written_before(checks, replaces)
+        more |= {"made_again": True}
+    more |= {"checks": checks}
     more |= commit_of(evidence.request.arm)
     spec = type(chosen.default_for(evidence.request.arm))
     write(evidence, ds, spec, seconds=round(seconds, 1), **more)
     return ds
+
+
+def _written_before(checks: dict[str, str], file: Path) -> dict[str, str]:
+    """Those that were there, as they are now, when a file was made."""
+    earlier = manifest_of(read(file)).get("checks", {})
+    return {id: digest for id, digest in checks.items() if earlier.get(id) == digest}
 
 
 def _carried_out(study: Study, request: Runs | Sweeps, store: str | Path | bool) -> xr.Dataset:

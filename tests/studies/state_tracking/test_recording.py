@@ -71,7 +71,7 @@ def test_300_epochs_of_a_set_are_its_size_over_the_batch(name):
     assert (spec.length, spec.heads, spec.eta, spec.optimiser) == (5, 2, 1e-4, "adam")
 
 
-@pytest.mark.parametrize("name", ["plain_S5", "control_S5"])
+@pytest.mark.parametrize("name", ["self_training_S5", "control_S5"])
 def test_a_file_with_the_fields_of_both_models_still_tells_the_numbers_of_the_decoder(name):
     ds = read(PIECES[name].file)
     assert "vocabulary" in json.loads(ds.attrs["spec"])

@@ -36,7 +36,7 @@ TINY: dict[str, Any] = {
 }
 
 
-def make(evidence: Any, store: Path | None = None) -> xr.Dataset:
+def make(evidence: Any, store: Path | None = None, replaces: Path | None = None) -> xr.Dataset:
     """Run what one piece asks for and write it down, with the digests of the checks that wait for it."""
     from .. import study
     from ..claims import awaiting
@@ -45,7 +45,12 @@ def make(evidence: Any, store: Path | None = None) -> xr.Dataset:
     waiting = [claim for claim in awaiting if claim.id not in known]
     asking = dataclasses.replace(study, claims=(*study.claims, *waiting))
     return ps.record(
-        asking, evidence, prepare=_rounded, store=False if store is None else store, rounded=DIGITS
+        asking,
+        evidence,
+        prepare=_rounded,
+        store=False if store is None else store,
+        replaces=replaces,
+        rounded=DIGITS,
     )
 
 
@@ -119,8 +124,9 @@ def main() -> None:
     longest = 0.0
     for name in chosen.only:
         file = chosen.out / "recorded" / f"{name}.zip"
-        held = (FOLDER / file.name).exists() and not (chosen.tiny or chosen.again)
-        if name in chosen.skip or file.exists() or held:
+        held = FOLDER / file.name if (FOLDER / file.name).exists() else None
+        left_out = held is not None and not (chosen.tiny or chosen.again)
+        if name in chosen.skip or file.exists() or left_out:
             print(f"{name}: skipped", flush=True)
             continue
         if time.perf_counter() - start + longest > chosen.within:
@@ -128,7 +134,7 @@ def main() -> None:
             continue
         piece = tiny(PIECES[name]) if chosen.tiny else PIECES[name]
         began = time.perf_counter()
-        ds = make(dataclasses.replace(piece, file=file), chosen.store)
+        ds = make(dataclasses.replace(piece, file=file), chosen.store, held)
         pack_all(chosen.out)
         seconds = time.perf_counter() - began
         longest = max(longest, seconds)
