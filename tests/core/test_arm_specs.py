@@ -13,7 +13,7 @@ import xarray as xr
 from typer.testing import CliRunner
 
 import phasescope as ps
-from phasescope.cli import catalogue, output
+from phasescope.cli import catalogue, listing
 from phasescope.cli.app import app
 from phasescope.errors import SpecError, StudyNotFound
 from phasescope.identity import fingerprint
@@ -276,7 +276,7 @@ def test_a_catalogue_lists_what_a_preset_changes_for_any_arm():
 
 
 def test_a_listing_says_which_arms_read_a_field(capsys):
-    output.show_catalogues({"two_models": catalogue.describe(study)}, in_full=True)
+    listing.show_catalogues({"two_models": catalogue.describe(study)}, parts=("fields",))
     shown = " ".join(capsys.readouterr().out.split())
     assert "of its descent [> 0] (fast)" in shown
 

@@ -15,6 +15,7 @@ import typer.main
 import phasescope as ps
 from phasescope.cli import app as cli
 from phasescope.cli.arguments import axes
+from phasescope.discovery import installed
 from phasescope.store import Store
 
 MINE = '''
@@ -187,11 +188,30 @@ def test_list_shows_the_studies_to_people(phasescope):
     assert "linear_modes" in phasescope("list").out
 
 
-def test_list_shows_one_study_in_full(phasescope):
+def test_list_shows_one_study_on_a_page(phasescope):
     said = phasescope("list", "linear_modes").out
-    assert [word in said for word in ("epsilon", "logistic", "time course", "learning_curves")] == [
-        True
-    ] * 4
+    wanted = ("epsilon=", "logistic", "learning_curves", "--claims", "--fields", "--figures")
+    assert [word in said for word in wanted] == [True] * len(wanted)
+    assert "time course" not in said
+
+
+@pytest.mark.parametrize(
+    ("flag", "word"),
+    [
+        ("--claims", "time course"),
+        ("--fields", "[>= 1] (descent)"),
+        ("--figures", "strongest rises first"),
+    ],
+)
+def test_list_shows_parts_of_a_study_in_full(phasescope, flag, word):
+    said = " ".join(phasescope("list", "linear_modes", flag).out.split())
+    assert word in said
+
+
+@pytest.mark.parametrize("study", sorted(installed()))
+def test_every_study_fits_on_a_page(phasescope, monkeypatch, study):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert len(phasescope("list", study).out.splitlines()) <= 50
 
 
 def test_list_takes_a_file(phasescope, mine):
@@ -435,7 +455,7 @@ def test_the_help_of_check_says_its_exit_codes(phasescope):
 
 
 def test_list_shows_kind_whose_expected_words_and_aliases(phasescope, unusual):
-    told = " ".join(phasescope("list", unusual).out.split())
+    told = " ".join(phasescope("list", unusual, "--claims").out.split())
     assert "monotone, ours" in told
     assert "false" in told
     assert "L2" in told

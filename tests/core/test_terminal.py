@@ -13,7 +13,8 @@ import pytest
 import xarray as xr
 
 from phasescope.cli import app as cli
-from phasescope.cli.output import show_catalogues, show_run
+from phasescope.cli.listing import PARTS, show_catalogues
+from phasescope.cli.results import show_run
 from phasescope.cli.terminal import show_json, show_line, show_problem
 from phasescope.store import Identity, Store
 from phasescope.store.sealed import seal
@@ -94,8 +95,9 @@ def test_the_words_of_a_study_are_shown_and_not_obeyed(capsys):
         "claims": [claim],
         "figures": {HOSTILE: {"cites": HOSTILE, "caption": HOSTILE}},
     }
-    show_catalogues({HOSTILE: entry}, in_full=True)
-    show_catalogues({HOSTILE: entry}, in_full=False)
+    show_catalogues({HOSTILE: entry})
+    show_catalogues({HOSTILE: entry}, parts=())
+    show_catalogues({HOSTILE: entry}, parts=PARTS)
     out = capsys.readouterr().out
     assert (is_tame(out), "[/red]" in "".join(out.split())) == (True, True)
 

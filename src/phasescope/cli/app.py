@@ -33,17 +33,31 @@ app = typer.Typer(
 )
 
 
-@app.command("list")
-def list_(study: flags.MaybeStudy = None, as_json: flags.Json = False) -> None:
-    """Studies with their arms, presets, claims and figures.
+@app.callback()
+def options(version: flags.Version = False) -> None:
+    """What holds for every command; the text of `phasescope --help` is given above."""
 
-    Example: phasescope list regular_language
+
+@app.command("list")
+def list_(
+    study: flags.MaybeStudy = None,
+    claims: flags.ListClaims = False,
+    fields: flags.ListFields = False,
+    figures: flags.ListFigures = False,
+    as_json: flags.Json = False,
+) -> None:
+    """Studies; or one study on a page, and its claims, fields or figures in full.
+
+    Example: phasescope list regular_language --claims
     """
     from .catalogue import catalogues
-    from .output import emit, show_catalogues
+    from .listing import show_catalogues
+    from .output import emit
 
+    asked = {"claims": claims, "fields": fields, "figures": figures}
+    parts = [part for part, is_asked in asked.items() if is_asked]
     found = catalogues(study)
-    emit({"studies": found}, as_json, show_catalogues, found, in_full=study is not None)
+    emit({"studies": found}, as_json, show_catalogues, found, parts if study or parts else None)
 
 
 @app.command()
@@ -54,6 +68,7 @@ def run(
     preset: flags.Preset = None,
     seed: flags.Seed = 0,
     at: flags.At = None,
+    out: flags.OutFile = None,
     store: flags.StoreDir = None,
     as_json: flags.Json = False,
 ) -> None:
@@ -65,16 +80,17 @@ def run(
     from .. import find
     from .. import run as run_arm
     from .arguments import axis, parse
-    from .output import emit, show_run
+    from .exports import check_out, write_out
+    from .output import emit
+    from .results import run_summary, show_run
 
+    check_out(out)
     chosen = find(study)
     numbers: dict[str, Any] = parse(_numbers(chosen, arm, preset, fields), fields or [])
     times = axis(at, "--at") if at else None
     ds = run_arm(chosen, arm, preset=preset, seed=seed, at=times, store=store, **numbers)
-    final = ds.isel(time=-1)
-    scalars = {k: float(v) for k, v in final.data_vars.items() if v.ndim == 0}
-    kept = {name: ds.attrs.get(name, "") for name in ("id", "folder", "status")}
-    summary = {**kept, "time": float(final.time), "final": scalars}
+    write_out(ds, out)
+    summary = run_summary(ds, all_times=at is not None, out=out)
     emit(summary, as_json, show_run, summary, ds)
 
 
@@ -89,6 +105,7 @@ def sweep(
     block: flags.Block = None,
     cluster: flags.Cluster = None,
     dry_run: flags.DryRun = False,
+    out: flags.OutFile = None,
     store: flags.StoreDir = None,
     as_json: flags.Json = False,
 ) -> None:
@@ -99,11 +116,15 @@ def sweep(
     check_names(study, arm, preset, fields or [])
     from .. import find
     from .. import sweep as sweep_arm
+    from ..store import Store
     from ..verbs.sweep import sweep_cost
     from .arguments import axes, axis
     from .executors import executor_at
-    from .output import emit, show_sweep, show_sweep_cost
+    from .exports import check_out, write_out
+    from .output import emit
+    from .results import show_sweep, show_sweep_cost, sweep_summary
 
+    check_out(out)
     chosen = find(study)
     values = axes(_numbers(chosen, arm, preset, fields), fields or [])
     times = axis(at, "--at") if at else None
@@ -120,9 +141,8 @@ def sweep(
         return
     with executor_at(cluster) as executor:
         ds = sweep_arm(chosen, arm, executor=executor, **asked, **values)
-    lost = int(ds["diverged_at"].notnull().sum()) if "diverged_at" in ds.coords else 0
-    dims = {str(k): v for k, v in ds.sizes.items()}
-    summary = {**cost, "ids": ds.attrs["ids"].split(), "dims": dims, "diverged": lost}
+    write_out(ds, out)
+    summary = sweep_summary(ds, cost, Store(Store.default_root(store)).root, out)
     emit(summary, as_json, show_sweep, summary)
 
 
@@ -256,10 +276,31 @@ def runs(store: flags.StoreDir = None, as_json: flags.Json = False) -> None:
     """
     from ..store import Store
     from ..verbs.store_contents import stored_runs
-    from .output import emit, show_runs
+    from .output import emit
+    from .runs_table import show_runs
 
     rows = stored_runs(Store(Store.default_root(store)))
     emit({"runs": rows}, as_json, show_runs, rows)
+
+
+@app.command()
+def export(
+    run: flags.RunId,
+    file: flags.ExportFile,
+    stage: flags.StageName = None,
+    store: flags.StoreDir = None,
+    as_json: flags.Json = False,
+) -> None:
+    """A stored run as a file: its records as .nc or .zarr.zip, its state at a stage's end as .safetensors.
+
+    Example: phasescope export 4ddf state.safetensors
+    """
+    from .exports import export_run
+    from .output import emit
+    from .results import show_exported
+
+    summary = export_run(run, file, stage, store)
+    emit(summary, as_json, show_exported, summary)
 
 
 @app.command()

@@ -7,6 +7,23 @@ from typing import Annotated
 
 import typer
 
+from .. import __version__
+
+
+def _show_version(asked: bool) -> bool:
+    if asked:
+        print(f"phasescope {__version__}")
+        raise typer.Exit
+    return asked
+
+
+Version = Annotated[
+    bool,
+    typer.Option(
+        "--version", is_eager=True, callback=_show_version, help="Print the version and stop."
+    ),
+]
+
 StudyName = Annotated[
     str, typer.Argument(metavar="STUDY", help="An installed study, or a file such as ./mine.py.")
 ]
@@ -66,3 +83,25 @@ PackageName = Annotated[
     str, typer.Argument(metavar="NAME", help="A Python name, such as my_paper.")
 ]
 MaybeStudy = Annotated[str | None, typer.Argument(metavar="[STUDY]")]
+ListClaims = Annotated[
+    bool, typer.Option("--claims", help="Every claim: statement, kind, established words.")
+]
+ListFields = Annotated[
+    bool, typer.Option("--fields", help="Every field: meaning and range; and every preset.")
+]
+ListFigures = Annotated[bool, typer.Option("--figures", help="Every figure with its caption.")]
+OutFile = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Also write the dataset: FILE.nc (netCDF) or FILE.zarr.zip."),
+]
+RunId = Annotated[
+    str,
+    typer.Argument(metavar="RUN", help="An id, its beginning, or the folder of a run; see `runs`."),
+]
+ExportFile = Annotated[
+    Path, typer.Argument(metavar="FILE", help="FILE.nc, FILE.zarr.zip or FILE.safetensors.")
+]
+StageName = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Of a state: the stage at whose end it is; the last one."),
+]
