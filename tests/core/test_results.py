@@ -104,7 +104,6 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_runs(
 
 
 def test_runs_are_told_by_what_differs_from_the_defaults(command):
-    command("list", "linear_modes")  # keeps the catalogue
     command("run", "linear_modes", "logistic", "epsilon=1e-2", "--at", "0.5,1", "--seed", "3")
     _, out, _ = command("runs")
     [id, words, total] = out.splitlines()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -33,15 +34,17 @@ def show_runs(rows: list[dict[str, Any]]) -> None:
 
 
 def defaults_of(studies: set[str]) -> dict[str, dict[str, Any]]:
-    """The default numbers of installed studies, as far as their catalogues are kept; nothing is imported."""
+    """The default numbers of these studies, as far as they are installed and not broken."""
     from ..discovery import installed
-    from .catalogue import kept
+    from ..errors import StudyNotFound
+    from .catalogue import kept, make
 
     found = {}
     for name, point in installed().items():
-        known = kept(point) if name in studies else None
-        if known is not None:
-            found[name] = {field: entry["default"] for field, entry in known["fields"].items()}
+        if name in studies:
+            with contextlib.suppress(StudyNotFound):
+                known = kept(point) or make(point)
+                found[name] = {field: entry["default"] for field, entry in known["fields"].items()}
     return found
 
 
