@@ -38,6 +38,7 @@ def field(
     at_least: float | None = None,
     above: float | None = None,
     at_most: float | None = None,
+    below: float | None = None,
     choices: Sequence[str] = (),
     infinite: bool = False,
     traced: bool = False,
@@ -55,7 +56,8 @@ def field(
 
     - `default`: without it, a field of a Spec must be given and one of Observables is None.
     - `symbol`, `doc`, `unit`: the paper's letter, the meaning, and the unit.
-    - `at_least`, `above`, `at_most`: the range of a number.
+    - `at_least`, `above`, `at_most`, `below`: the range of a number; `above` and `below` leave the
+      bound itself out.
     - `choices`: the values of a word.
     - `infinite`: an infinite number is allowed.
     - `traced`: an integer that only says *when*: the program receives it as a number, and another
@@ -64,9 +66,17 @@ def field(
     **Returns:** a field of the class.
     """
     metadata = {
-        "symbol": symbol, "doc": doc, "unit": unit, "at_least": at_least, "above": above, "at_most": at_most,
-        "choices": tuple(choices), "infinite": infinite, "traced": traced,
-    }  # fmt: skip
+        "symbol": symbol,
+        "doc": doc,
+        "unit": unit,
+        "at_least": at_least,
+        "above": above,
+        "at_most": at_most,
+        "below": below,
+        "choices": tuple(choices),
+        "infinite": infinite,
+        "traced": traced,
+    }
     return (
         eqx.field(metadata=metadata)
         if default is _NO_DEFAULT
@@ -261,6 +271,7 @@ def _check_range(f: dataclasses.Field, value: Value) -> None:
             ("at_least", lambda b: value < b, "at least"),
             ("above", lambda b: value <= b, "above"),
             ("at_most", lambda b: value > b, "at most"),
+            ("below", lambda b: value >= b, "below"),
         ):
             if rule.get(bound) is not None and broken(rule[bound]):
                 raise SpecError(

@@ -272,3 +272,15 @@ def test_a_number_that_does_not_exist_is_an_error_that_suggests_the_nearest():
 def test_a_number_that_runs_do_not_share_is_an_error_that_says_so():
     with pytest.raises(SpecError, match='does not say what "eta" was'):
         ps.number(xr.Dataset(coords={"length": [3, 4]}), "eta")
+
+
+class Bounded(ps.Spec):
+    share: float = ps.field(0.5, above=0, below=1, doc="of the weights that move")
+
+
+def test_below_leaves_the_bound_itself_out():
+    assert Bounded(share=0.999).share == 0.999
+    with pytest.raises(
+        SpecError, match=r"share must be below 1 \(of the weights that move\), got share=1.0"
+    ):
+        Bounded(share=1)

@@ -128,7 +128,7 @@ def _field(field: dataclasses.Field[Any], kinds: Sequence[type], default: Any) -
     for key in ("symbol", "doc", "unit"):
         if field.metadata.get(key):
             entry[key] = field.metadata[key]
-    for key in ("at_least", "above", "at_most", "choices"):
+    for key in ("at_least", "above", "at_most", "below", "choices"):
         value = field.metadata.get(key)
         if value not in (None, ()):
             entry[key] = list(value) if key == "choices" else value

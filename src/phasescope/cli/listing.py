@@ -147,6 +147,6 @@ def _section(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
 
 
 def _range(f: dict[str, Any]) -> str:
-    words = {"at_least": ">=", "above": ">", "at_most": "<="}
+    words = {"at_least": ">=", "above": ">", "at_most": "<=", "below": "<"}
     parts = [f"{words[k]} {f[k]:g}" for k in words if k in f]
     return "[" + ", ".join(parts or f["choices"]) + "]" if parts or f.get("choices") else ""
