@@ -169,13 +169,10 @@ def forgetful(spec):
             "arm axis_called_width: width names a field and also an axis or an observable",
         ),
         (forgetful, "arm forgetful: its derive fails for a block of lanes: TypeError"),
-        (branching, "arm branching branches on a float (use jnp.where)"),
-        (concrete, "arm concrete needs a float, or a traced integer, as a plain number"),
-        (
-            counted,
-            "arm counted cannot be run: TypeError: Shapes must be 1D sequences of concrete values",
-        ),
-        (stumbling, "arm stumbling cannot be run: KeyError: 'gone'"),
+        (branching, 'branching: the field "eta" decides a branch at '),
+        (concrete, 'concrete: the field "eta" is used as a plain number at '),
+        (counted, 'counted: the field "steps" is used as a plain number at '),
+        (stumbling, "stumbling: its plan cannot be made: KeyError: 'gone' at "),
         (silent, "arm silent has no docstring"),
         (undeclared, "arm undeclared does not run at the tiny spec: Shapeless.loss has no shape"),
         (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, cast
 
 import equinox as eqx
@@ -21,6 +22,7 @@ from ..plan.plan import Arm, Plan, canonical_spec, continuous_fields, lane_field
 from ..spec import Spec
 from .calls import stage_length
 from .leaves import leaves_of
+from .plain_numbers import mistakes_placed, plain_numbers_named
 from .precision import exact_numbers
 from .programs import Inputs, Program, begin_run
 
@@ -97,6 +99,11 @@ class Job:
         """How many runs go side by side; 0 for a single run without a lane axis."""
         return len(next(iter(self.columns.values()), ()))
 
+    def naming_plain_numbers(self) -> AbstractContextManager[None]:
+        """Errors about a field that the arm uses as a plain number name the field and the author's line."""
+        one = self.without_lanes()
+        return plain_numbers_named(self.arm, one.canonical(), one.inputs)
+
     def nobody_done(self) -> Array:
         """False for the run, or for every lane."""
         return jnp.zeros((self.lane_count,) if self.is_block else (), bool)
@@ -139,7 +146,7 @@ class Job:
 
     @functools.cached_property
     def _plan(self) -> Plan:
-        with exact_numbers():
+        with exact_numbers(), mistakes_placed(self.arm):
             spec = self.lane_spec(0) if self.is_block else self.canonical()
             return plan_of(self.arm, spec)
 
@@ -233,7 +240,7 @@ def observed(job: Job) -> tuple[type[Observables], type[Observables] | None]:
 def _observed(
     plan: Plan, program: Program, job: Job
 ) -> tuple[type[Observables], type[Observables] | None]:
-    with exact_numbers():
+    with exact_numbers(), job.naming_plain_numbers():
         state, measured, _ = eqx.filter_eval_shape(begin_run, program, job.inputs())
         if plan.inspect is None:
             return type(measured), None

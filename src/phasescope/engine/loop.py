@@ -48,7 +48,7 @@ def execute(job: Job, start: Start | None = None) -> Iterator[Chunk]:
     generator = _execute(job, start)
     while True:
         # Entered anew for each piece, so that the caller's own code never sees it.
-        with interrupts_wait(), exact_numbers():
+        with interrupts_wait(), exact_numbers(), job.naming_plain_numbers():
             chunk = next(generator, None)
         if chunk is None:
             return

@@ -17,7 +17,13 @@ STUDIES = "phasescope.studies"
 # Packages and modules of the core that every run goes through. They count as a whole, for every arm.
 ENGINE = ("spec", "plan", "engine", "records")
 # Modules in them that cannot change a number.
-NOT_ENGINE = ("engine.cache", "engine.scoped_settings", "records.evidence_file", "records.names")
+NOT_ENGINE = (
+    "engine.cache",
+    "engine.plain_numbers",
+    "engine.scoped_settings",
+    "records.evidence_file",
+    "records.names",
+)
 
 
 def is_core(module: str) -> bool:

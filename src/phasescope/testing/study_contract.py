@@ -10,7 +10,6 @@ import re
 import string
 from collections.abc import Iterator
 
-import jax
 import numpy as np
 
 from ..claims.claim import Claim, Regime
@@ -91,16 +90,6 @@ def _arm(study: Study, arm: Arm, described: dict[str, dict[str, Description]]) -
             yield f"{name}: {', '.join(taken)} names a field and also an axis or an observable: rename one of the two"
             return
         alone = find_or_run(study, job, Context()).dataset
-    except jax.errors.TracerBoolConversionError as error:
-        yield f"{name} branches on a float (use jnp.where): {str(error).splitlines()[0]}"
-        return
-    except (
-        jax.errors.ConcretizationTypeError,
-        jax.errors.TracerArrayConversionError,
-        jax.errors.TracerIntegerConversionError,
-    ) as error:
-        yield f"{name} needs a float, or a traced integer, as a plain number: {str(error).splitlines()[0]}"
-        return
     except PhasescopeError as error:
         yield f"{name} does not run at the tiny spec: {error}"
         return
