@@ -72,7 +72,7 @@ def test_claims_have_different_ids():
 
 
 def test_all_breaches_are_named_at_once():
-    said = breach(claims=(falls, falls, claimed(undocumented)), arms=(silent,))
+    said = breach(claims=(falls, falls, claimed(undocumented)), arms=(toys.quadratic, silent))
     assert said.count("\n  - ") == 3
 
 
@@ -335,7 +335,7 @@ def test_without_evidence_claims_are_read_but_not_carried_out():
 
 
 def test_without_arms_nothing_is_run_and_the_rest_is_read():
-    check_study(dataclasses.replace(good, arms=(silent,)), arms=False)
+    check_study(dataclasses.replace(good, arms=(toys.quadratic, silent)), arms=False)
     with pytest.raises(AssertionError, match='two claims are called "falls"'):
         check_study(dataclasses.replace(good, claims=(falls, falls)), arms=False)
 

@@ -11,7 +11,7 @@ from ..engine.job import Job, observed
 from ..plan.observables import caption
 from ..plan.plan import Arm
 from ..study import Study
-from .fields import small_spec
+from ..verbs.remarks import small_spec
 
 WORDS = ("symbol", "long_name", "units")
 Description = dict[str, str]

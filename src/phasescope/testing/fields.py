@@ -34,14 +34,9 @@ from ..plan.plan import Arm, Plan, continuous_fields
 from ..records.dataset import labels
 from ..spec import Spec, field_types, float_fields
 from ..study import Study
+from ..verbs.remarks import small_spec
 
-TINY = "tiny"  # the preset at which arms are tried
 FEW = 8  # values that a bounded integer may have for all of them to be tried
-
-
-def small_spec(study: Study, arm: Arm) -> Spec:
-    """The preset `tiny` of an arm, or its default numbers if there is none."""
-    return study.presets_for(arm).get(TINY, study.default_for(arm))
 
 
 def fields_read_by(arm: Arm, spec: Spec) -> set[str]:

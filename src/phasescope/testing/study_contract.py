@@ -28,10 +28,11 @@ from ..study import Study, specs_of
 from ..verbs.check import chosen_claims, judge_all
 from ..verbs.context import Context
 from ..verbs.evidence import Evidence
+from ..verbs.remarks import small_spec, unlisted_arms
 from ..verbs.run import find_or_run
 from ..verbs.validate import check_read
 from .descriptions import Description, disagreements, recorded_descriptions
-from .fields import fields_given, fields_read_anywhere, requests, small_spec
+from .fields import fields_given, fields_read_anywhere, requests
 from .fields import fields_read_by as fields_read_by
 
 
@@ -61,6 +62,8 @@ def _record(study: Study) -> Iterator[str]:
         yield f'its name "{study.name}" is not a Python name'
     if not study.arms:
         yield "it has no arm"
+    for name in unlisted_arms(study):
+        yield f"the arm {name} is not listed in Study(arms=...)"
     ids = {
         "arm": [a.__name__ for a in study.arms],
         "claim": [c.id for c in study.claims],

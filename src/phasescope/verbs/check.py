@@ -26,6 +26,7 @@ from .context import default_context
 from .evidence import Evidence
 from .regimes import Standing, covered, standing, standing_of_datasets
 from .registration import is_registered
+from .remarks import remarks
 
 # Evidence of a user's own: what a run or sweep returned, or what to run.
 Own = xr.Dataset | Request
@@ -74,6 +75,8 @@ def check(
     context = default_context(store, progress)
     rows: list[Row] = []
     for study in having(chosen, claim):
+        for remark in remarks(study):
+            context.warn_once(f"{remark}.")
         with Evidence(study, context, full, recompute) as gathered:
             if evidence is None:
                 rows += judge_all(chosen_claims(study, claim, regime), gathered)
