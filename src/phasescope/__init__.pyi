@@ -53,6 +53,7 @@ from .claims.requests import runs as runs
 from .claims.requests import sized as sized
 from .claims.requests import sweeps as sweeps
 from .claims.requests import tables as tables
+from .claims.tied import tied as tied
 from .claims.words import Word as Word
 from .engine.precision import exact_numbers as exact_numbers
 from .errors import DeriveFailed as DeriveFailed

@@ -571,3 +571,9 @@ def test_a_warning_is_one_line_on_standard_error(phasescope, monkeypatch):
     monkeypatch.setattr("phasescope.cli.catalogue.catalogues", warned)
     said = phasescope("list", "--json")
     assert (said.json, said.err) == ({"studies": {}}, "warning: broken plugin\n")
+
+
+def test_fields_that_are_tied_are_one_axis_of_a_sweep(phasescope):
+    words = ("sweep", "linear_modes", "logistic", "modes=2,3", "epsilon=1e-2,1e-3")
+    cost = phasescope(*words, "--tied", "modes,epsilon", "--dry-run", "--json").json
+    assert (cost["axes"], cost["runs"], cost["programs"]) == ({"modes": 2}, 2, 2)

@@ -139,8 +139,9 @@ class Numbers:
 
 def numbers_of(ds: xr.Dataset, spec: type[Spec]) -> Numbers:
     """The numbers of a run or a sweep, from its dataset."""
-    fields = {f.name for f in dataclasses.fields(spec)}
-    return Numbers(spec.of(ds), {str(d): ds[d] for d in ds.dims if d in fields})
+    fields = [f.name for f in dataclasses.fields(spec)]
+    swept = {name: ds[name] for name in fields if name in ds.coords and ds[name].dims}
+    return Numbers(spec.of(ds), swept)
 
 
 def lane_met(name: str, rule: Lane, numbers: Iterable[Any], free: bool) -> Met:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..plan.plan import Arm
 from ..plan.times import Times, asked_times
+from .tied import Tied, untied
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Sweeps:
     seeds: int
     at: tuple[float, ...] | None
     block: int | None = None
+    # Fields of `axes` that move together. It came later: a request without any has the digest that it had.
+    ties: tuple[tuple[str, ...], ...] = dataclasses.field(default=(), metadata={"later": True})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,7 +93,7 @@ def runs(
 
 def sweeps(
     arm: Arm,
-    *,
+    *tied: Tied,
     preset: str | None = None,
     seeds: int = 1,
     at: Times | None = None,
@@ -103,16 +106,24 @@ def sweeps(
         >>> ps.sweeps(descent, eta=[0.1, 0.2], steps=100).axes
         (('eta', (0.1, 0.2)),)
 
-    **Arguments:** `arm`: the function. `preset`: named Spec to start from. `seeds`: how many. `at`:
-    record times in place of the arm's own, numbers or a `Schedule`. `block`: the width of a block.
-    `fields`: fields of the Spec, lists or single values.
+    **Arguments:** `arm`: the function. `tied`: fields that move together, from `ps.tied`. `preset`:
+    named Spec to start from. `seeds`: how many. `at`: record times in place of the arm's own, numbers
+    or a `Schedule`. `block`: the width of a block. `fields`: fields of the Spec, lists or single
+    values.
 
     **Returns:** a request, to be given to a claim or a figure.
     """
-    axes = tuple((k, tuple(v)) for k, v in fields.items() if _is_axis(v))
-    changes = tuple(sorted((k, v) for k, v in fields.items() if not _is_axis(v)))
-    times = None if at is None else tuple(asked_times(at))
-    return Sweeps(arm, preset, changes, axes, seeds, times, block)
+    given = untied(tied, fields)
+    return Sweeps(
+        arm=arm,
+        preset=preset,
+        changes=tuple(sorted((k, v) for k, v in given.items() if not _is_axis(v))),
+        axes=tuple((k, tuple(v)) for k, v in given.items() if _is_axis(v)),
+        seeds=seeds,
+        at=None if at is None else tuple(asked_times(at)),
+        block=block,
+        ties=tuple(tie.names for tie in tied),
+    )
 
 
 def tables(function: Callable[..., Any], **arguments: Any) -> Tables:

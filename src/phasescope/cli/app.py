@@ -102,6 +102,7 @@ def sweep(
     preset: flags.Preset = None,
     seeds: flags.Seeds = 1,
     at: flags.At = None,
+    tied: flags.Tied = None,
     block: flags.Block = None,
     cluster: flags.Cluster = None,
     dry_run: flags.DryRun = False,
@@ -118,7 +119,7 @@ def sweep(
     from .. import sweep as sweep_arm
     from ..store import Store
     from ..verbs.sweep import sweep_cost
-    from .arguments import axes, axis
+    from .arguments import axes, axis, take_tied
     from .executors import executor_at
     from .exports import check_out, write_out
     from .output import emit
@@ -127,6 +128,7 @@ def sweep(
     check_out(out)
     chosen = find(study)
     values = axes(_numbers(chosen, arm, preset, fields), fields or [])
+    ties = take_tied(tied or [], values)
     times = axis(at, "--at") if at else None
     asked: dict[str, Any] = {
         "preset": preset,
@@ -135,12 +137,12 @@ def sweep(
         "block": block,
         "store": store,
     }
-    cost = sweep_cost(chosen, arm, **asked, **values)
+    cost = sweep_cost(chosen, arm, *ties, **asked, **values)
     if dry_run:
         emit(cost, as_json, show_sweep_cost, cost)
         return
     with executor_at(cluster) as executor:
-        ds = sweep_arm(chosen, arm, executor=executor, **asked, **values)
+        ds = sweep_arm(chosen, arm, *ties, executor=executor, **asked, **values)
     write_out(ds, out)
     summary = sweep_summary(ds, cost, Store(Store.default_root(store)).root, out)
     emit(summary, as_json, show_sweep, summary)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..claims.tied import Tied, tied
 from ..errors import SpecError, nearest
 from ..spec import Spec, Value, field_types, kind_words
 
@@ -80,6 +81,21 @@ def axes(spec: Spec, words: Iterable[str]) -> dict[str, Any]:
         else:
             values[name] = parse_value(spec, name, text)
     return values
+
+
+def take_tied(groups: Sequence[str], values: dict[str, Any]) -> list[Tied]:
+    """What `--tied dim,m0` ties, taken out of the values that were given as `dim=10,20 m0=0.3,0.2`."""
+    found = []
+    for group in groups:
+        names = [name.strip() for name in group.split(",") if name.strip()]
+        for name in names:
+            if not isinstance(values.get(name), list):
+                raise SpecError(
+                    f"--tied {group}: give several values of {name}, as in {name}=1,2, got "
+                    f"{values.get(name, 'none')}."
+                )
+        found.append(tied(**{name: values.pop(name) for name in dict.fromkeys(names)}))
+    return found
 
 
 def axis(text: str, name: str) -> list[float]:

@@ -55,6 +55,14 @@ At = Annotated[
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would run, and stop.")]
 Seed = Annotated[int, typer.Option(min=0)]
 Seeds = Annotated[int, typer.Option(min=1, help="Seeds 0, 1, ...: a further axis.")]
+Tied = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tied",
+        metavar="FIELD,FIELD,...",
+        help="Fields that move together along one axis, as in dim=10,20 m0=0.3,0.2 --tied dim,m0.",
+    ),
+]
 Block = Annotated[
     int | None,
     typer.Option(min=1, help="Lanes in a block (fixed, padded; part of the identity)."),

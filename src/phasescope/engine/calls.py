@@ -16,7 +16,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Bool, Num, PyTree
 
-from ..errors import PhasescopeError, PlanError
+from ..errors import PhasescopeError, PlanError, SpecError
 from ..plan.plan import Arm, Plan, Stage, never
 from ..plan.times import SAME_TIME
 from ..spec import Spec
@@ -165,18 +165,35 @@ def check_schedule(arm: Arm, spec: Spec, columns: Mapping[str, Sequence[float]])
     for name, values in columns.items():
         if name == "seed" or len(set(values)) == 1:
             continue
-        ends = min(values), max(values)
-        if not _same_schedule(arm, spec, name, ends):
+        if not _same_schedule(arm, *_specs_at_ends(spec, columns, name)):
+            ends = min(values), max(values)
             raise PlanError(
                 f"{arm.__name__}: record times depend on `{name}`, which is being swept, and lanes share their times. "
                 f"{_remedy(arm, spec, name, ends)}"
             )
 
 
-def _same_schedule(arm: Arm, spec: Spec, name: str, values: tuple[float, float]) -> bool:
-    """Whether the stages are recorded at the same times at both values of a field."""
-    low, high = (arm(spec.replace(**{name: value})).stages for value in values)
-    return all(_recorded_alike(a, b) for a, b in zip(low, high, strict=True))
+def _specs_at_ends(
+    spec: Spec, columns: Mapping[str, Sequence[float]], name: str
+) -> tuple[Spec, Spec]:
+    """The numbers with the least and the largest value of a field; where it cannot move by itself, two lanes."""
+    values = list(columns[name])
+    low, high = min(values), max(values)
+    try:
+        return spec.replace(**{name: low}), spec.replace(**{name: high})
+    except SpecError:  # it is tied to another field by a rule of the spec
+        fields = {field: column for field, column in columns.items() if field != "seed"}
+        first, last = (
+            spec.replace(**{field: column[lane] for field, column in fields.items()})
+            for lane in (values.index(low), values.index(high))
+        )
+        return first, last
+
+
+def _same_schedule(arm: Arm, low: Spec, high: Spec) -> bool:
+    """Whether the stages are recorded at the same times for both numbers."""
+    pairs = zip(arm(low).stages, arm(high).stages, strict=True)
+    return all(_recorded_alike(a, b) for a, b in pairs)
 
 
 def _recorded_alike(a: Stage, b: Stage) -> bool:
@@ -188,7 +205,8 @@ def _remedy(arm: Arm, spec: Spec, name: str, values: tuple[float, float]) -> str
     for field in dataclasses.fields(spec):
         for word in field.metadata.get("choices") or ():
             with contextlib.suppress(PhasescopeError):
-                if _same_schedule(arm, spec.replace(**{field.name: word}), name, values):
+                low, high = (spec.replace(**{field.name: word, name: v}) for v in values)
+                if _same_schedule(arm, low, high):
                     return f'With {field.name}="{word}" they do not.'
     return f"Make them depend on integers, or sweep `{name}` one run at a time."
 

@@ -63,9 +63,9 @@ def words_as_numbers(ds: xr.Dataset) -> xr.Dataset:
     """The dataset with whole numbers for the words along an axis: a file holds numbers only."""
     numbered = {}
     for name, axis in ds.coords.items():
-        if axis.dims == (name,) and axis.dtype.kind in "UO":
+        if axis.ndim == 1 and axis.dtype.kind in "UO":
             words = json.dumps(axis.values.tolist())
-            numbered[name] = (name, range(axis.size), {**axis.attrs, WORDS: words})
+            numbered[name] = (axis.dims, range(axis.size), {**axis.attrs, WORDS: words})
     return ds.assign_coords(numbered)
 
 
@@ -76,7 +76,7 @@ def _numbers_as_words(ds: xr.Dataset) -> xr.Dataset:
         if WORDS in axis.attrs:
             attrs = dict(axis.attrs)
             words = json.loads(attrs.pop(WORDS))
-            worded[name] = (name, [words[i] for i in axis.values], attrs)
+            worded[name] = (axis.dims, [words[i] for i in axis.values], attrs)
     return ds.assign_coords(worded)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..claims.requests import Recorded, Request, Runs, Tables
+from ..claims.requests import Recorded, Request, Runs, Sweeps, Tables
 from ..files import make_folders, os_errors_as_store_errors, to_json, write_atomically
 from ..ledger.markdown import ledger_markdown
 from ..ledger.markup import safe_name, visible
@@ -160,13 +160,20 @@ def describe(request: Plain) -> str:
     if isinstance(request, Runs):
         words = [f"run of {request.arm.__name__}", *words, f"seed {request.seed}"]
     else:
-        axes = " and ".join(f"{k} = {_short(v)}" for k, v in request.axes)
+        axes = " and ".join(_axes(request))
         words = [f"sweep of {request.arm.__name__} over {axes or 'seeds'}", *words]
         if request.seeds > 1:
             words.append(f"{request.seeds} seeds")
     if request.at:
         words.append(f"at {_short(request.at)}")
     return ", ".join(words)
+
+
+def _axes(request: Sweeps) -> list[str]:
+    """The axes of a sweep in words; fields that move together are one axis."""
+    values = {name: f"{name} = {_short(given)}" for name, given in request.axes}
+    tied = [" with ".join(values.pop(name) for name in names) for names in request.ties]
+    return [*tied, *values.values()]
 
 
 def _short(value: Any) -> str:

@@ -125,6 +125,7 @@ class Evidence:
             seeds=request.seeds,
             at=request.at,
             block=request.block,
+            ties=request.ties,
         )
 
     def is_outdated(self, request: Request) -> bool:

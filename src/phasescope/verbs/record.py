@@ -10,6 +10,7 @@ from typing import Any
 import xarray as xr
 
 from ..claims.requests import Recorded, Runs, Sweeps
+from ..claims.tied import tied
 from ..records.evidence_file import manifest_of, read, write
 from ..study import Study, find
 from .registration import commit_of, digests_of_checks
@@ -83,14 +84,17 @@ def _carried_out(study: Study, request: Runs | Sweeps, store: str | Path | bool)
             store=store,
             **fields,
         )
-    fields |= {name: list(values) for name, values in request.axes}
+    axes: dict[str, Any] = {name: list(values) for name, values in request.axes}
+    ties = [tied(**{name: axes.pop(name) for name in names}) for names in request.ties]
     return sweep(
         study,
         request.arm,
+        *ties,
         preset=request.preset,
         seeds=request.seeds,
         at=request.at,
         block=request.block,
         store=store,
         **fields,
+        **axes,
     )

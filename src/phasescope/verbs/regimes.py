@@ -137,9 +137,10 @@ def _numbers(study: Study, request: Runs | Sweeps) -> Numbers:
     spec = study.specify(request.preset, request.arm, **dict(request.changes))
     axes = {}
     if isinstance(request, Sweeps):
+        along = {name: tie[0] for tie in request.ties for name in tie}
         for name, values in request.axes:
             if name != "seed":
-                axes[name] = xr.DataArray(np.asarray(values), dims=name)
+                axes[name] = xr.DataArray(np.asarray(values), dims=along.get(name, name))
     return Numbers(spec, axes)
 
 

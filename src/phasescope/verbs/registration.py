@@ -55,7 +55,8 @@ def _text(x: Any) -> str:
         texts = {name: text_digest(rule) for name, rule in rules.items()}
         return _text((dict(x.model), texts, tuple(x.record), x.free))
     if dataclasses.is_dataclass(x) and not isinstance(x, type):
-        parts = [_text(getattr(x, field.name)) for field in dataclasses.fields(x)]
+        counted = [field for field in dataclasses.fields(x) if _counts(x, field)]
+        parts = [_text(getattr(x, field.name)) for field in counted]
         return f"{type(x).__name__}({','.join(parts)})"
     if isinstance(x, Mapping):
         return f"{{{','.join(f'{_text(k)}:{_text(v)}' for k, v in x.items())}}}"
@@ -64,6 +65,11 @@ def _text(x: Any) -> str:
     if isinstance(x, float):
         return repr(float(x))
     return getattr(x, "__name__", None) or repr(x)
+
+
+def _counts(x: Any, field: dataclasses.Field[Any]) -> bool:
+    """A field that came later counts where it is used: digests that were written down before stay as they are."""
+    return not field.metadata.get("later") or getattr(x, field.name) != field.default
 
 
 def digests_of_checks(study: Study, request: Runs | Sweeps) -> dict[str, str]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import xarray as xr
 
 from ..analysis.lanes import mark_swept
+from ..claims.tied import Tied, untied
 from ..discovery import installed
 from ..errors import PlanError
 from ..plan.plan import Arm
@@ -38,7 +39,7 @@ class Swept(NamedTuple):
 def sweep(
     study: str | Study,
     arm: str | Arm,
-    *,
+    *tied: Tied,
     preset: str | None = None,
     seeds: int | Sequence[int] = 1,
     at: Times | None = None,
@@ -60,6 +61,7 @@ def sweep(
     **Arguments:**
 
     - `study`, `arm`, `preset`, `at`, `store`, `progress`: as for `run`.
+    - `tied`: fields that move together along one axis, from `ps.tied`.
     - `seeds`: how many, or which.
     - `block`: the width of a block of lanes, which is part of a run's identity.
     - `executor`: of `concurrent.futures`, to carry the tasks; threads of this process if not given.
@@ -70,7 +72,16 @@ def sweep(
 
     **Raises:** `StudyNotFound`, `SpecError`, `PlanError`, `StoreError`.
     """
-    layout = lay_out(find(study), arm, fields, preset=preset, seeds=seeds, at=at, block=block)
+    layout = lay_out(
+        find(study),
+        arm,
+        untied(tied, fields),
+        preset=preset,
+        seeds=seeds,
+        at=at,
+        block=block,
+        ties=[tie.names for tie in tied],
+    )
     swept = run_layout(layout, default_context(store, progress), executor)
     return without_a_mark_of_nothing(swept.dataset)
 
@@ -78,7 +89,7 @@ def sweep(
 def sweep_cost(
     study: str | Study,
     arm: str | Arm,
-    *,
+    *tied: Tied,
     preset: str | None = None,
     seeds: int | Sequence[int] = 1,
     at: Times | None = None,
@@ -87,7 +98,16 @@ def sweep_cost(
     **fields: Any,
 ) -> dict[str, Any]:
     """What the `sweep` of the same arguments would cost, see `layout_cost`; nothing runs."""
-    layout = lay_out(find(study), arm, fields, preset=preset, seeds=seeds, at=at, block=block)
+    layout = lay_out(
+        find(study),
+        arm,
+        untied(tied, fields),
+        preset=preset,
+        seeds=seeds,
+        at=at,
+        block=block,
+        ties=[tie.names for tie in tied],
+    )
     return layout_cost(layout, default_context(store, progress=False))
 
 

@@ -19,12 +19,21 @@ def fold(layout: Layout, results: Sequence[xr.Dataset]) -> xr.Dataset:
         pairs = zip(layout.tasks[start:stop], results[start:stop], strict=True)
         blocks = [_without_padding(task, ds) for task, ds in pairs]
         joined = _concatenate(blocks, "lane") if len(blocks) > 1 else blocks[0]
-        grid.append(_unfold(joined, layout.inner))
+        grid.append(_unfold(joined, layout))
     for axis, values in reversed(layout.outer.items()):
         along = xr.Variable(axis, list(values))
         count = len(values)
         grid = [_concatenate(grid[i : i + count], along) for i in range(0, len(grid), count)]
-    return grid[0]
+    return grid[0].assign_coords(_followers(layout))
+
+
+def _followers(layout: Layout) -> dict[str, xr.Variable]:
+    """The fields that move along with the one that names an axis, as coordinates along it."""
+    return {
+        name: xr.Variable(axis, list(values))
+        for axis, others in layout.tied.items()
+        for name, values in others.items()
+    }
 
 
 def _without_padding(task: Task, ds: xr.Dataset) -> xr.Dataset:
@@ -102,12 +111,13 @@ def _along(axis: str, size: int, stage: xr.DataArray) -> xr.DataArray:
     return stage if axis in stage.dims else stage.expand_dims({axis: size})
 
 
-def _unfold(ds: xr.Dataset, inner: Mapping[str, tuple[float, ...]]) -> xr.Dataset:
+def _unfold(ds: xr.Dataset, layout: Layout) -> xr.Dataset:
     """The dim `lane` as the product of the swept axes."""
+    inner = layout.inner
     if not inner:
         return ds
     shape = tuple(len(v) for v in inner.values())
-    ds = ds.drop_vars(list(inner), errors="ignore")
+    ds = ds.drop_vars([*inner, *_followers(layout)], errors="ignore")
 
     def split(v: xr.Variable) -> xr.Variable:
         if "lane" not in v.dims:

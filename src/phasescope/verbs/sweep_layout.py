@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -39,6 +39,7 @@ class Task:
     columns: tuple[tuple[str, tuple[float, ...]], ...]  # one value a lane, without padding
     at: tuple[float, ...] | None
     width: int
+    ties: tuple[tuple[str, ...], ...] = ()  # columns that are in range together
 
     @property
     def lanes(self) -> int:
@@ -51,20 +52,30 @@ class Task:
         job = requested_job(
             study, arm, preset=self.preset, seed=self.seed, at=self.at, changes=changes
         )
-        for name, values in self.columns:
-            if name != "seed":
-                for value in _extremes(values):
-                    study.specify(self.preset, arm, **changes | {name: value})
+        for point in self._points_to_check():
+            study.specify(self.preset, arm, **changes | point)
         padding = self.width - self.lanes
         padded = {name: (*values, *(values[-1],) * padding) for name, values in self.columns}
         return dataclasses.replace(job, columns=padded)
+
+    def _points_to_check(self) -> Iterator[dict[str, Any]]:
+        """Numbers among which there is one out of range, if any lane has one."""
+        columns = {name: values for name, values in self.columns if name != "seed"}
+        for names in self.ties:
+            together = zip(*(columns.pop(name) for name in names), strict=True)
+            for values in dict.fromkeys(together):
+                yield dict(zip(names, values, strict=True))
+        for name, values in columns.items():
+            for value in _extremes(values):
+                yield {name: value}
 
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
     """A sweep of an arm as tasks in order, and the axes they are folded back into.
 
-    `inner` axes are lanes, `outer` ones are tasks.
+    `inner` axes are lanes, `outer` ones are tasks. `tied` has the values of the fields that move along
+    with the one that names an axis.
     """
 
     study: Study
@@ -72,6 +83,7 @@ class Layout:
     outer: dict[str, tuple[Any, ...]]
     inner: dict[str, tuple[float, ...]]
     tasks: tuple[Task, ...]
+    tied: dict[str, dict[str, tuple[Any, ...]]] = dataclasses.field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -97,18 +109,23 @@ def lay_out(
     seeds: int | Sequence[int] = 1,
     at: Times | None = None,
     block: int | None = None,
+    ties: Sequence[tuple[str, ...]] = (),
 ) -> Layout:
-    """Cut a sweep into blocks of lanes; fields given as lists are its axes, `block` is the width of a block."""
+    """Cut a sweep into blocks of lanes; fields given as lists are its axes, `block` is the width of a block.
+
+    `ties` names fields that move together; the first of them names the axis.
+    """
     arm = study.arm(arm)
     axes = {k: _values(v) for k, v in fields.items() if is_axis(v)}
     fixed = {k: v for k, v in fields.items() if k not in axes}
     corner = fixed | {k: v[0] for k, v in axes.items() if v}
     check_read(study, arm, fields)
     first = study.specify(preset, arm, **corner)
-    _check_axes(study, arm, preset, corner, axes)
+    _check_axes(study, arm, preset, corner, axes, ties)
     if axes:
         check_clashes(study.name, Job(arm, first), axes)
-    inner, outer = _lanes_and_tasks(study, arm, axes)
+    axes = _as_numbers(study, arm, axes)
+    inner, outer, tied = _lanes_and_tasks(study, arm, axes, ties)
     numbers = seed_numbers(study, seeds)
     if block is not None and not (is_whole(block) and block >= 1):
         raise SpecError(f"{study.name}: a block has one or more lanes, got block={block!r}.")
@@ -119,12 +136,12 @@ def lay_out(
             outer = {"seed": numbers} | outer
         else:
             inner = {"seed": tuple(map(float, numbers))} | inner
-    lanes = list(itertools.product(*inner.values())) if inner else [()]
+    lanes = _points(inner, tied)
     width = block or min(widest, _power_of_two(len(lanes)))
     times = None if at is None else time_numbers(study, at)
     tasks = []
-    for combination in itertools.product(*outer.values()):
-        changes = dict(zip(outer, combination, strict=True))
+    for combination in _points(outer, tied):
+        changes = dict(combination)
         seed = int(changes.pop("seed", min(numbers)))
         for start in range(0, len(lanes), width):
             task = Task(
@@ -133,12 +150,13 @@ def lay_out(
                 preset=preset,
                 changes=tuple(sorted((fixed | changes).items())),
                 seed=seed,
-                columns=_columns(list(inner), lanes[start : start + width]),
+                columns=_columns(lanes[start : start + width]),
                 at=times,
                 width=width if inner else 1,
+                ties=tuple(names for names in ties if names[0] in inner),
             )
             tasks.append(task)
-    return Layout(study, arm, outer, inner, tuple(tasks))
+    return Layout(study, arm, outer, inner, tuple(tasks), tied)
 
 
 def _check_axes(
@@ -147,14 +165,20 @@ def _check_axes(
     preset: str | None,
     corner: Mapping[str, Any],
     axes: Mapping[str, tuple[Any, ...]],
+    ties: Sequence[tuple[str, ...]],
 ) -> None:
     """Every axis has values that are in range and differ from each other."""
     floats = lane_fields(arm, study.default_for(arm))
     whole = continuous_fields(arm)
+    followers = {name for names in ties for name in names[1:]}
+    for names in ties:
+        for point in zip(*(axes[name] for name in names), strict=True):
+            study.specify(preset, arm, **{**corner, **dict(zip(names, point, strict=True))})
     for name, values in axes.items():
-        for value in values if name in whole else _extremes(values):
-            study.specify(preset, arm, **{**corner, name: value})
-        if not values or len(set(values)) != len(values):
+        if not any(name in names for names in ties):
+            for value in values if name in whole else _extremes(values):
+                study.specify(preset, arm, **{**corner, name: value})
+        if name not in followers and (not values or len(set(values)) != len(values)):
             raise SpecError(
                 f"{study.name}: the axis {name} needs values that differ from each other, got {values}."
             )
@@ -164,29 +188,56 @@ def _check_axes(
             )
 
 
-def _lanes_and_tasks(
+def _as_numbers(
     study: Study, arm: Arm, axes: Mapping[str, tuple[Any, ...]]
-) -> tuple[dict[str, tuple[Any, ...]], dict[str, tuple[Any, ...]]]:
-    """The axes that are lanes of one program, and those that are tasks."""
+) -> dict[str, tuple[Any, ...]]:
+    """The axes, those of floats as floats."""
     floats = lane_fields(arm, study.default_for(arm))
     whole = continuous_fields(arm)
-    inner: dict[str, tuple[Any, ...]] = {}
-    outer: dict[str, tuple[Any, ...]] = {}
+    return {
+        name: tuple(map(float, values)) if name in floats and name not in whole else values
+        for name, values in axes.items()
+    }
+
+
+Axes = dict[str, tuple[Any, ...]]
+
+
+def _lanes_and_tasks(
+    study: Study, arm: Arm, axes: Axes, ties: Sequence[tuple[str, ...]]
+) -> tuple[Axes, Axes, dict[str, Axes]]:
+    """The axes that are lanes of one program, those that are tasks, and what moves along with them."""
+    floats = lane_fields(arm, study.default_for(arm))
+    tied = {names[0]: {name: axes[name] for name in names[1:]} for names in ties}
+    followers = {name for others in tied.values() for name in others}
+    inner: Axes = {}
+    outer: Axes = {}
     for name, values in axes.items():
-        if name not in floats:
-            outer[name] = values
-        elif name in whole:
+        if name in followers:
+            continue
+        if all(field in floats for field in (name, *tied.get(name, ()))):
             inner[name] = values
         else:
-            inner[name] = tuple(map(float, values))
-    return inner, outer
+            outer[name] = values
+    return inner, outer, tied
+
+
+def _points(axes: Axes, tied: Mapping[str, Axes]) -> list[tuple[tuple[str, Any], ...]]:
+    """The product of some axes: every point by its fields, with those that move along."""
+    each = []
+    for name, values in axes.items():
+        along = {name: values} | tied.get(name, {})
+        points = zip(*along.values(), strict=True)
+        each.append([tuple(zip(along, point, strict=True)) for point in points])
+    return [tuple(itertools.chain(*parts)) for parts in itertools.product(*each)]
 
 
 def _columns(
-    names: Sequence[str], lanes: Sequence[tuple[float, ...]]
+    lanes: Sequence[tuple[tuple[str, float], ...]],
 ) -> tuple[tuple[str, tuple[float, ...]], ...]:
-    """For each name its values, one a lane."""
-    return tuple((name, tuple(lane[j] for lane in lanes)) for j, name in enumerate(names))
+    """For each field its values, one a lane."""
+    by_lane = [dict(lane) for lane in lanes]
+    return tuple((name, tuple(lane[name] for lane in by_lane)) for name in by_lane[0])
 
 
 def _values(axis: Any) -> tuple[Any, ...]:
