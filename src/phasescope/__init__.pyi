@@ -83,6 +83,7 @@ from .plan.dynamics import formula as formula
 from .plan.dynamics import iterate as iterate
 from .plan.dynamics import put as put
 from .plan.flow import flow as flow
+from .plan.given import given as given
 from .plan.observables import Observables as Observables
 from .plan.observables import in_stage as in_stage
 from .plan.observables import stage_names as stage_names

@@ -69,6 +69,7 @@ def run(
     seed: flags.Seed = 0,
     at: flags.At = None,
     out: flags.OutFile = None,
+    given: flags.Given = None,
     store: flags.StoreDir = None,
     as_json: flags.Json = False,
 ) -> None:
@@ -81,6 +82,7 @@ def run(
     from .. import run as run_arm
     from .arguments import axis, parse
     from .exports import check_out, write_out
+    from .given_file import given_arm
     from .output import emit
     from .results import run_summary, show_run
 
@@ -88,7 +90,8 @@ def run(
     chosen = find(study)
     numbers: dict[str, Any] = parse(_numbers(chosen, arm, preset, fields), fields or [])
     times = axis(at, "--at") if at else None
-    ds = run_arm(chosen, arm, preset=preset, seed=seed, at=times, store=store, **numbers)
+    begun = given_arm(chosen.arm(arm), given)
+    ds = run_arm(chosen, begun, preset=preset, seed=seed, at=times, store=store, **numbers)
     write_out(ds, out)
     summary = run_summary(ds, all_times=at is not None, out=out)
     emit(summary, as_json, show_run, summary, ds)
@@ -103,6 +106,7 @@ def sweep(
     seeds: flags.Seeds = 1,
     at: flags.At = None,
     tied: flags.Tied = None,
+    given: flags.Given = None,
     block: flags.Block = None,
     cluster: flags.Cluster = None,
     dry_run: flags.DryRun = False,
@@ -122,6 +126,7 @@ def sweep(
     from .arguments import axes, axis, take_tied
     from .executors import executor_at
     from .exports import check_out, write_out
+    from .given_file import given_arm
     from .output import emit
     from .results import show_sweep, show_sweep_cost, sweep_summary
 
@@ -137,12 +142,13 @@ def sweep(
         "block": block,
         "store": store,
     }
-    cost = sweep_cost(chosen, arm, *ties, **asked, **values)
+    begun = given_arm(chosen.arm(arm), given)
+    cost = sweep_cost(chosen, begun, *ties, **asked, **values)
     if dry_run:
         emit(cost, as_json, show_sweep_cost, cost)
         return
     with executor_at(cluster) as executor:
-        ds = sweep_arm(chosen, arm, *ties, executor=executor, **asked, **values)
+        ds = sweep_arm(chosen, begun, *ties, executor=executor, **asked, **values)
     write_out(ds, out)
     summary = sweep_summary(ds, cost, Store(Store.default_root(store)).root, out)
     emit(summary, as_json, show_sweep, summary)

@@ -55,6 +55,8 @@ At = Annotated[
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would run, and stop.")]
 Seed = Annotated[int, typer.Option(min=0)]
 Seeds = Annotated[int, typer.Option(min=1, help="Seeds 0, 1, ...: a further axis.")]
+_GIVEN = "Begin from arrays of your own, a .npz or .safetensors with names such as params.weight."
+Given = Annotated[Path | None, typer.Option("--given", metavar="FILE", help=_GIVEN)]
 Tied = Annotated[
     list[str] | None,
     typer.Option(

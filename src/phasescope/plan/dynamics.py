@@ -95,12 +95,16 @@ class descent(Dynamics):
     def init(self, params: PyTree) -> PyTree:
         return self.optimiser.init(eqx.filter(self.where(params), eqx.is_array))
 
+    def batch(self, key: Array, t: Array, memory: PyTree) -> PyTree:
+        """The batch of step t."""
+        return self.sample(jr.fold_in(key, t), memory)
+
     def advance(self, state: State, t0: Array, t1: Array, key: Array) -> State:
         memory = state.memory
 
         def step(t, moving_part):
             params, carry = moving_part
-            batch = self.sample(jr.fold_in(key, t), memory)
+            batch = self.batch(key, t, memory)
             moving = self.where(params)
             grads = jax.grad(lambda m: self.loss(put(params, self.where, m), batch))(moving)
             updates, carry = self.optimiser.update(grads, carry, moving)

@@ -13,12 +13,15 @@ from ..engine.calls import horizon
 from ..engine.job import Job, observed
 from ..engine.precision import exact_numbers
 from ..identity.provenance import precision_of
+from ..plan.given import GivenArm
 from ..plan.observables import Observables, flag_word, to_dataset
 from ..plan.plan import Plan, lane_fields
 from ..plan.times import SAME_TIME
 from .arrays import Arrays, Records
 from .derive import derived
 from .divergence import place_of_divergence
+
+GIVEN = "given"  # the attribute that names arrays of the caller's, and the snapshot that holds them
 
 
 @exact_numbers()
@@ -102,6 +105,8 @@ def description(
         "status": "diverged" if np.isfinite(diverged_at.values).all() else "finished",
         "phasescope": __version__,
     }
+    if isinstance(job.arm, GivenArm):
+        words[GIVEN] = json.dumps(job.arm.digests)
     return words | clock(job.plan())
 
 
@@ -157,9 +162,12 @@ def spec_text(job: Job) -> str:
 
 
 def snapshots_of(job: Job, records: Records) -> dict[str, list[np.ndarray]]:
-    """The arrays of the state at the end of every stage, by the stage's name."""
+    """The arrays of the state at the end of every stage, by the stage's name; and those that were given."""
     names = [flag_word(stage.name) for stage in job.plan().stages]
-    return {name: list(records.states.get(index, ())) for index, name in enumerate(names)}
+    found = {name: list(records.states.get(index, ())) for index, name in enumerate(names)}
+    if isinstance(job.arm, GivenArm):
+        found.setdefault(GIVEN, list(job.arm.arrays.values()))
+    return found
 
 
 def _nearest(rising: np.ndarray, times: np.ndarray) -> np.ndarray:

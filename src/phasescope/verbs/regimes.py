@@ -26,6 +26,7 @@ from ..claims.claim import Claim, Regime, RegimeName
 from ..claims.protocol import Protocol
 from ..claims.requests import Recorded, Request, Runs, Sized, Sweeps, Tables
 from ..errors import PhasescopeError, PlanError
+from ..plan.given import GivenArm
 from ..spec import Spec
 from ..study import Study
 
@@ -88,6 +89,10 @@ def _protocol(study: Study, request: Runs | Sweeps | Tables) -> Protocol | None:
         return None
     found = study.protocols.get(request.preset)
     if found is None or request.arm.__name__ not in found.arms:
+        return None
+    if isinstance(
+        request.arm, GivenArm
+    ):  # it begins from something else than the paper's experiment
         return None
     swept = dict(request.axes) if isinstance(request, Sweeps) else {}
     changed = {name: (value,) for name, value in request.changes} | swept

@@ -9,6 +9,7 @@ from types import ModuleType
 from ..claims.requests import Tables
 from ..engine.job import Job
 from ..errors import PhasescopeError
+from ..plan.given import GivenArm
 from ..plan.plan import Arm, DeclaredArm
 from ..spec import Spec
 from ..study import Study
@@ -54,7 +55,8 @@ def _asked(study: Study) -> Iterator[Arm]:
             for full in (False, True):
                 asked = plain(request, full)
                 if not isinstance(asked, Tables):
-                    yield asked.arm
+                    arm = asked.arm
+                    yield arm.function if isinstance(arm, GivenArm) else arm
 
 
 def _modules(study: Study) -> list[ModuleType]:

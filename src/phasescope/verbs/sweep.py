@@ -17,6 +17,7 @@ from ..analysis.lanes import mark_swept
 from ..claims.tied import Tied, untied
 from ..discovery import installed
 from ..errors import PlanError
+from ..plan.given import GivenArm
 from ..plan.plan import Arm
 from ..plan.times import Times
 from ..records.derive import warn_of_underived
@@ -185,6 +186,10 @@ def _run_elsewhere(layout: Layout, context: Context, executor: futures.Executor)
     if name not in installed():
         raise PlanError(
             f"{name} is not an installed study, so other processes cannot find it: install it, or use threads."
+        )
+    if isinstance(layout.arm, GivenArm):
+        raise PlanError(
+            f"{layout.name} is given arrays, which are not sent to other processes: use threads."
         )
     assert context.store is not None
     pending = [executor.submit(run_task, task, str(context.store.root)) for task in layout.tasks]
