@@ -7,6 +7,7 @@ import importlib.util
 import sys
 import tomllib
 
+import jax
 import pytest
 
 import phasescope as ps
@@ -44,7 +45,7 @@ def test_the_counter_examples_of_a_new_study_pass_as_they_stand(package, folder)
     counter_examples = [
         f for name, f in vars(tests).items() if name.startswith("test_") and "contract" not in name
     ]
-    assert [test() for test in counter_examples] == [None, None, None]
+    assert [test() for test in counter_examples] == [None] * 4
 
 
 def test_a_new_study_shows_a_word_of_each_sort_and_nothing_untyped(package):
@@ -53,8 +54,16 @@ def test_a_new_study_shows_a_word_of_each_sort_and_nothing_untyped(package):
         ("thm1-logistic", "theory"): "holds",
         ("thm2-escape-time", "theory"): "holds",
         ("thm2-escape-time", "beyond"): "outside",
+        ("thm3-noise", "theory"): "holds",
         ("fig1-plateau", "published"): "reproduced",
     }
+
+
+def test_a_new_study_shows_how_seeds_and_samples_are_used(package):
+    plan = package.study.arm("sgd")(package.study.spec)
+    assert plan.stages[0].dynamics.sample(jax.random.key(0), None).shape == ()
+    asked = [r for c in package.study.claims for row in c.regimes for r in row.evidence]
+    assert 64 in [getattr(request, "seeds", 1) for request in asked]
 
 
 def test_every_bound_of_a_new_study_has_a_source(package):

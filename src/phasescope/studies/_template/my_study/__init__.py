@@ -6,11 +6,12 @@ from .claims import (
     a_plateau_and_then_a_fast_rise,
     escape_time_is_logarithmic,
     flow_follows_the_closed_form,
+    noise_leaves_the_saddle_earlier,
 )
 from .figures import the_escape
 from .spec import default, figure_1, tiny
 from .theory import closed_form, flow
-from .training import descent
+from .training import descent, sgd
 
 study = ps.Study(
     "my_study",
@@ -23,10 +24,11 @@ study = ps.Study(
             "Figure 1", arms=("descent",), stated=("start", "eta"), guessed=("steps",)
         ),
     },
-    arms=(descent, flow, closed_form),
+    arms=(descent, sgd, flow, closed_form),
     claims=(
         flow_follows_the_closed_form,
         escape_time_is_logarithmic,
+        noise_leaves_the_saddle_earlier,
         a_plateau_and_then_a_fast_rise,
     ),
     figures=(the_escape,),

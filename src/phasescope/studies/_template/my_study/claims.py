@@ -11,7 +11,7 @@ import numpy as np
 import phasescope as ps
 
 from .theory import closed_form, flow
-from .training import descent
+from .training import descent, sgd
 
 # What Theorem 2 assumes, as data: which arms are the paper's model, and a ratio that must be at
 # least 1. Whether a row is *theory* or *beyond* follows from it, and is never typed in.
@@ -57,6 +57,26 @@ def escape_time_is_logarithmic(runs):
     time = ps.crossing(runs.overlap, 0.5)
     neglected = ps.derived(0.01, "w(0)^2 at the largest w(0) that the theorem allows")
     return ps.agree(time, np.log(1 / runs.start), atol=neglected, what="escape time")
+
+
+@ps.claim(
+    "Theorem 3",
+    # Seeds are an axis of the dataset, `seed`.
+    ps.on("training", ps.sweeps(sgd, seeds=64)),
+    id="thm3-noise",
+    kind="upper",
+    tex=r"t_{1/2} \le \ln(1 / w(0))",
+    page="p. 3",
+    whp=0.2,
+)
+def noise_leaves_the_saddle_earlier(runs):
+    """With probability at least 0.8, noise leaves the saddle before the time log(1 / w(0))."""
+    ratio = ps.crossing(runs.overlap, 0.5) / np.log(1 / ps.number(runs, "start"))
+    rare = ratio.quantile(0.8, "seed", skipna=False)
+    one = ps.stated(1.0, "Theorem 3")
+    exceptions = ps.stated(0.2, "Theorem 3")
+    earlier = ps.share(ratio <= one, exceptions, what="leaving earlier")
+    return ps.at_most(rare, one, "time over log(1 / w(0))") & earlier
 
 
 @ps.claim(
