@@ -117,6 +117,16 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_digits():
     np.testing.assert_array_equal(rest.measured["weight"][-1], whole.measured["weight"][-1])
 
 
+def test_a_run_begins_at_the_end_of_another(tmp_path):
+    asked = {"eta": 0.05, "at": [0, 5, 10], "store": tmp_path}
+    first = ps.run("linear_modes", "descent", steps=5, **asked | {"at": [0, 5]})
+    end = ps.state(first) | {"carry.moment": np.ones(7)}
+    mine = ps.given(ps.find("linear_modes").arm("descent"), end)
+    second = ps.run("linear_modes", mine, steps=5, **asked | {"at": [5]})
+    whole = ps.run("linear_modes", "descent", steps=10, **asked)
+    np.testing.assert_allclose(second.loss[-1], whole.loss[-1], rtol=1e-14)
+
+
 @pytest.mark.parametrize(
     ("arm", "asked", "words"),
     [

@@ -57,7 +57,14 @@ class GivenArm(DeclaredArm):
         return with_arrays, (self.function, dict(self.arrays))
 
 
-def given(arm: Arm, *, params: PyTree = None, memory: PyTree = None, batches: PyTree = None) -> Arm:
+def given(
+    arm: Arm,
+    state: Mapping[str, Any] | None = None,
+    *,
+    params: PyTree = None,
+    memory: PyTree = None,
+    batches: PyTree = None,
+) -> Arm:
     """An arm that begins from your own arrays: weights, a dataset, or the batches of another program.
 
         >>> descent = ps.find("linear_modes").arm("descent")
@@ -73,6 +80,8 @@ def given(arm: Arm, *, params: PyTree = None, memory: PyTree = None, batches: Py
     **Arguments:**
 
     - `arm`: one of a study, such as `study.arm("descent")`.
+    - `state`: arrays of params and memory as `ps.state` names them (`params.a`): to go on from the end
+      of another run. What a dynamics carries begins anew.
     - `params`: what is trained, at the start: an array if the arm has one, else arrays by name. Those
       that are not named are the arm's own.
     - `memory`: what is held fixed (a dataset, a teacher), likewise.
@@ -85,7 +94,7 @@ def given(arm: Arm, *, params: PyTree = None, memory: PyTree = None, batches: Py
     for a name that the arm does not have, a shape that does not fit, too few batches, or an arm that
     has no use for them.
     """
-    arrays: dict[str, Any] = {}
+    arrays: dict[str, Any] = dict(state or {})
     for part, tree in zip(PARTS, (params, memory, batches), strict=True):
         if tree is not None:
             arrays |= {_joined(part, name): leaf for name, leaf in _named(tree).items()}
@@ -93,8 +102,9 @@ def given(arm: Arm, *, params: PyTree = None, memory: PyTree = None, batches: Py
 
 
 def with_arrays(arm: Arm, arrays: Mapping[str, Any]) -> GivenArm:
-    """An arm with arrays by part and name, such as `params.weight`."""
-    found = {name: np.asarray(array) for name, array in arrays.items()}
+    """An arm with arrays by part and name, such as `params.weight`; what a dynamics carries is left out."""
+    used = {name: array for name, array in arrays.items() if name.partition(".")[0] != "carry"}
+    found = {name: np.asarray(array) for name, array in used.items()}
     if not found:
         raise PlanError(f"{arm.__name__}: nothing is given: name params, memory or batches.")
     for name, array in found.items():
@@ -249,10 +259,7 @@ def _is_written_out(x: Any) -> bool:
 
 
 def _name(path: Any) -> str:
-    words = (
-        getattr(step, "key", getattr(step, "name", getattr(step, "idx", step))) for step in path
-    )
-    return ".".join(map(str, words))
+    return jax.tree_util.keystr(path, simple=True, separator=".")
 
 
 def _joined(part: str, name: str) -> str:
