@@ -465,7 +465,16 @@ def test_list_shows_kind_whose_expected_words_and_aliases(phasescope, unusual):
 def test_a_dry_run_of_check_is_the_cost(phasescope, mine, store):
     said = phasescope("check", mine, "--dry-run", "--json")
     assert (said.json["rows"], Store(store).entries()) == (
-        [{"study": "mine", "needed": 1, "missing": 1, "seconds": None, "recorded": {}}],
+        [
+            {
+                "study": "mine",
+                "needed": 1,
+                "missing": 1,
+                "seconds": None,
+                "megabytes": None,
+                "recorded": {},
+            }
+        ],
         [],
     )
 

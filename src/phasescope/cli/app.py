@@ -178,6 +178,7 @@ def check(
     from .. import check as check_studies
     from ..verbs.check_cost import check_cost
     from .cards import cards
+    from .expectations import say_what_it_takes
     from .output import emit, show_check_cost, show_claim, show_ledger
 
     chosen = _studies(studies)
@@ -192,6 +193,8 @@ def check(
         cost = check_cost(*chosen, **asked)
         emit({"rows": cost}, as_json, show_check_cost, cost)
         return
+    if claim is None:
+        say_what_it_takes(chosen, **asked)
     ledger = check_studies(*chosen, **asked)
     if claim is None:
         emit(ledger.to_json(), as_json, show_ledger, ledger, why, traceback)
@@ -246,9 +249,12 @@ def report(
     check_ids(studies or [])
     from ..report import write_report
     from ..verbs.context import default_context
+    from .expectations import say_what_it_takes
     from .output import show_report
 
-    made = write_report(_studies(studies), default_context(store), out, full)
+    chosen = _studies(studies)
+    say_what_it_takes(chosen, full=full, figures=True, store=store)
+    made = write_report(chosen, default_context(store), out, full)
     show_report(made)
     _exit_with(made.ledger)
 

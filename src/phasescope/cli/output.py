@@ -16,14 +16,16 @@ if TYPE_CHECKING:
 
 def show_check_cost(rows: list[dict[str, Any]]) -> None:
     """What a check would run."""
-    table = plain_table("study", "runs needed", "missing", "seconds expected")
+    table = plain_table("study", "runs needed", "missing", "computing expected", "disk")
     for row in rows:
-        seconds = (
-            "unknown: nothing was run yet" if row["seconds"] is None else f"{row['seconds']:g}"
-        )
+        seconds = "unknown: nothing was run yet"
+        disk = ""
+        if row["seconds"] is not None:
+            seconds = f"{row['seconds']:g} s"
+            disk = f"{row['megabytes']:g} MB"
         for device, taken in row["recorded"].items():
             seconds += f"; recorded evidence took {taken:g} on {device}, and such a device is meant"
-        table.add_row(row["study"], str(row["needed"]), str(row["missing"]), seconds)
+        table.add_row(row["study"], str(row["needed"]), str(row["missing"]), seconds, disk)
     show_line(table)
 
 

@@ -48,10 +48,15 @@ def write_report(
     `figures/`, and an errata sheet of every paper that has errata.
     """
     from ..ledger.ledger import Ledger
+    from ..verbs.check import chosen_claims
 
     out = Path(out)
     wanted = tuple(dict.fromkeys(("png", *formats)))
-    sections = [_section(study, context, out / "figures", full, wanted) for study in studies]
+    sections = []
+    for number, study in enumerate(studies, 1):
+        rows = len(chosen_claims(study))
+        context.begin(study.name, number, len(studies), rows, len(study.figures))
+        sections.append(_section(study, context, out / "figures", full, wanted))
     unchecked = {study.name: dict(study.unchecked) for study in studies if study.unchecked}
     ledger = Ledger(tuple(row for section in sections for row in section.rows), unchecked)
     drawings = [drawing for section in sections for drawing in section.drawings]

@@ -74,12 +74,15 @@ def check(
     chosen = [find(study) for study in (studies or installed())]
     context = default_context(store, progress)
     rows: list[Row] = []
-    for study in having(chosen, claim):
+    asked = having(chosen, claim)
+    for number, study in enumerate(asked, 1):
         for remark in remarks(study):
             context.warn_once(f"{remark}.")
         with Evidence(study, context, full, recompute) as gathered:
             if evidence is None:
-                rows += judge_all(chosen_claims(study, claim, regime), gathered)
+                wanted = chosen_claims(study, claim, regime)
+                context.begin(study.name, number, len(asked), len(wanted))
+                rows += judge_all(wanted, gathered)
             else:
                 rows.append(_judge_own(study, claim, evidence, gathered))
     if not rows:

@@ -10,8 +10,9 @@ from ..discovery import installed
 from ..records.evidence_file import manifest_of, read
 from ..study import Study, find
 from .check import chosen_claims, having
-from .context import Context, default_context
+from .context import default_context
 from .evidence import Evidence
+from .expected import typical_of
 
 
 def check_cost(
@@ -20,26 +21,32 @@ def check_cost(
     regime: str | None = None,
     full: bool = False,
     recompute: bool = False,
+    figures: bool = False,
     store: str | Path | bool | None = None,
 ) -> list[dict[str, Any]]:
     """What the `check` of the same arguments would cost; nothing runs.
 
-    For each study: runs that its claims need, runs that the store lacks, seconds that the missing ones may take (None
-    if nothing was run yet), and, with `recompute`, the seconds that recorded evidence took by device.
+    For each study: runs that its claims need (with `figures`, its figures too), runs that the store lacks, seconds and
+    megabytes that the missing ones may take (None if nothing is known), and, with `recompute`, the seconds that recorded
+    evidence took by device.
     """
     context = default_context(store, progress=False)
     rows = []
     for study in having([find(study) for study in (studies or installed())], claim):
         evidence = Evidence(study, context, full, recompute)
-        rows.append(_study_cost(evidence, claim, regime))
+        rows.append(_study_cost(evidence, claim, regime, figures))
     return rows
 
 
-def _study_cost(evidence: Evidence, claim: str | None, regime: str | None) -> dict[str, Any]:
+def _study_cost(
+    evidence: Evidence, claim: str | None, regime: str | None, figures: bool
+) -> dict[str, Any]:
     study = evidence.study
     asked = [
         request for one in chosen_claims(study, claim, regime) for request in one.regime.evidence
     ]
+    if figures:
+        asked += [request for figure in study.figures for request in figure.evidence]
     wanted = {evidence.at_size(request): request for request in asked}
     again = [e for e in wanted.values() if evidence.recompute and isinstance(e, Recorded)]
     needed = 0
@@ -49,23 +56,15 @@ def _study_cost(evidence: Evidence, claim: str | None, regime: str | None) -> di
         needed += runs
         missing += lacking
     missing_here = missing - sum(evidence.missing(e)[1] for e in again)
+    typical = typical_of(study.name, evidence.context.store)
     return {
         "study": study.name,
         "needed": needed,
         "missing": missing,
-        "seconds": _seconds_expected(study, evidence.context, missing_here),
+        "seconds": None if typical is None else round(missing_here * typical.seconds, 1),
+        "megabytes": None if typical is None else round(missing_here * typical.megabytes, 1),
         "recorded": _recorded_seconds([manifest_of(read(e.file)) for e in again]),
     }
-
-
-def _seconds_expected(study: Study, context: Context, runs: int) -> float | None:
-    """What these many runs may take, judged by the study's runs in the store."""
-    if context.store is None:
-        return None
-    past = [
-        e.manifest.get("seconds", 0.0) for e in context.store.entries() if e.study == study.name
-    ]
-    return round(runs * sum(past) / len(past), 1) if past else None
 
 
 def _recorded_seconds(manifests: list[dict[str, Any]]) -> dict[str, float]:

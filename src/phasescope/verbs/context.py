@@ -13,6 +13,7 @@ from ..plan.plan import Arm
 from ..spec import Spec
 from ..store import Store
 from .progress import Meter, bars, no_meter
+from .progress_lines import tell
 
 
 class Stopped(KeyboardInterrupt):
@@ -63,6 +64,12 @@ class Context:
             return problem
         return found
 
+    def begin(self, name: str, number: int, of: int, rows: int, figures: int = 0) -> None:
+        """Say which of several studies is begun, if anybody is to be told."""
+        if of > 1 and self.meter is not no_meter:
+            drawn = f", {figures} figures" if figures else ""
+            tell(f"study {number} of {of}: {name}, {rows} rows{drawn}")
+
     def warn_once(self, message: str) -> None:
         """Warn, unless it was said before."""
         if message not in self.warned:
@@ -73,9 +80,9 @@ class Context:
 def default_context(
     store: str | Path | bool | None = None, progress: bool | None = None
 ) -> Context:
-    """The usual context: the default store unless another is named, a bar if somebody looks.
+    """The usual context: the default store unless another is named; a bar if somebody looks, else lines.
 
-    `store=False` keeps nothing. `progress` shows the bar, or hides it, whoever looks.
+    `store=False` keeps nothing. `progress` shows a bar, or nothing, whoever looks.
     """
     if store is False:
         return Context(None, bars(progress))

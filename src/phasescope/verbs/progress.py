@@ -1,4 +1,7 @@
-"""A progress bar on long work: step, rate, time left. Nothing is shown for what is over within a second."""
+"""Progress of long work: on a terminal a bar with step, rate and time left, elsewhere lines.
+
+Nothing is shown for what is over within a second.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
+
+from .progress_lines import Lines, short
 
 Tick = Callable[[float], None]
 Meter = Callable[[str, float], AbstractContextManager[Tick]]
@@ -22,8 +27,12 @@ def no_meter(label: str, total: float) -> Iterator[Tick]:
 
 
 def bars(wanted: bool | None = None) -> Meter:
-    """Bars on standard error if somebody looks at it, or as told."""
-    return _Bars() if wanted or (wanted is None and sys.stderr.isatty()) else no_meter
+    """Bars on standard error if somebody looks at it or asks for them, else lines; nothing if told so."""
+    if wanted is False:
+        return no_meter
+    if wanted or sys.stderr.isatty():
+        return _Bars()
+    return Lines()
 
 
 class _Bars:
@@ -45,7 +54,7 @@ class _Bars:
                 task = self._join(label, total)
             if task is not None:
                 rate = done / max(time.monotonic() - began, 1e-9)
-                self._display.update(task, completed=done, rate=f"{_short(rate)}/s")
+                self._display.update(task, completed=done, rate=f"{short(rate)}/s")
 
         try:
             yield tick
@@ -82,10 +91,3 @@ class _Bars:
             if self._users == 0:
                 self._display.stop()
                 self._display = None
-
-
-def _short(x: float) -> str:
-    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if x >= size:
-            return f"{x / size:.3g}{unit}"
-    return f"{x:.3g}"

@@ -64,7 +64,7 @@ def run(
     - `at`: record times in place of the arm's own, in the dataset's time: numbers, or a `Schedule`,
       which stands for the start and its times.
     - `store`: a folder; `False` keeps nothing; by default `$PHASESCOPE_STORE`, else `./phasescope-runs`.
-    - `progress`: whether to show a bar; by default on a terminal only.
+    - `progress`: whether to show a bar; by default on a terminal, and elsewhere a line every half minute.
     - `changes`: fields of the Spec.
 
     **Returns:** one variable for each observable; `ds.attrs` has the spec, id, folder and status.
