@@ -68,8 +68,8 @@ def sweep(
     - `executor`: of `concurrent.futures`, to carry the tasks; threads of this process if not given.
     - `fields`: fields of the Spec; those given as lists are the axes.
 
-    **Returns:** a dataset with a dim for each axis, labelled by its field. A lane that left the finite numbers is data: it
-    has a time `diverged_at`, and NaN from there on.
+    **Returns:** a dataset with a dim for each axis, labelled by its field. A lane that left the finite
+    numbers is data: it has a time `diverged_at`, and NaN from there on.
 
     **Raises:** `StudyNotFound`, `SpecError`, `PlanError`, `StoreError`.
     """
