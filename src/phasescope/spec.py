@@ -21,6 +21,7 @@ import jax
 import numpy as np
 
 from .errors import SpecError, nearest
+from .shown import spec_html, spec_text
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -110,6 +111,12 @@ class Spec(eqx.Module):
             value = _coerce(f, kinds[f.name], value)
             _check_range(f, value)
             object.__setattr__(self, f.name, value)
+
+    def __repr__(self) -> str:
+        return spec_text(self)
+
+    def _repr_html_(self) -> str:
+        return spec_html(self)
 
     def replace(self, **changes: Any) -> Self:
         """The same numbers but for `changes`; an unknown name is an error that suggests the nearest one."""

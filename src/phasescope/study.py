@@ -21,6 +21,7 @@ from .discovery import installed, owner
 from .errors import SpecError, StudyBroken, StudyNotFound, nearest, unknown
 from .figures.figure import Figure
 from .plan.plan import Arm, DeclaredArm
+from .shown import study_html, study_text
 from .spec import Spec, field_types
 
 # Words of `run` and `sweep` that say how, not what.
@@ -89,6 +90,12 @@ class Study:
         answered = sorted(set(self.answers) - {claim.id for claim in self.claims})
         if answered:
             raise SpecError(f"{self.name}: answers to no claim: {', '.join(answered)}.")
+
+    def __repr__(self) -> str:
+        return study_text(self)
+
+    def _repr_html_(self) -> str:
+        return study_html(self)
 
     @property
     def defaults(self) -> tuple[Spec, ...]:
