@@ -11,7 +11,7 @@ import toys
 from phasescope.cli import catalogue
 from phasescope.cli.names import check_names
 from phasescope.discovery import installed
-from phasescope.errors import StudyNotFound
+from phasescope.errors import SpecError, StudyNotFound
 from phasescope.study import find
 
 TEXT = """
@@ -153,3 +153,11 @@ def test_a_module_that_is_not_there_has_no_sources():
         )
         is None
     )
+
+
+def test_a_word_for_a_number_is_refused_without_loading_the_study(private_cache, monkeypatch):
+    check_names("linear_modes", "descent")  # keeps the catalogue
+    monkeypatch.setattr(catalogue, "make", lambda point: pytest.fail("the study was loaded"))
+    check_names("linear_modes", "descent", None, ["eta=0.1,0.2", "steps=1:10:3"])
+    with pytest.raises(SpecError, match=r"eta must be a number, got eta=fast\."):
+        check_names("linear_modes", "descent", None, ["eta=0.1,fast"])

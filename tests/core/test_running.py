@@ -85,12 +85,12 @@ def test_a_store_may_be_named(store, tmp_path):
 
 def test_a_dataset_says_what_it_is(store):
     attrs = run("quadratic", seed=3, eta=0.2).attrs
-    known = {k: attrs[k] for k in ("study", "arm", "seed", "width", "status")}
+    known = {k: attrs[k] for k in ("study", "arm", "seed", "block", "status")}
     assert known == {
         "study": "toys",
         "arm": "quadratic",
         "seed": 3,
-        "width": 1,
+        "block": 1,
         "status": "finished",
     }
 

@@ -32,11 +32,25 @@ def check_names(
     if preset is not None and preset not in known["presets"]:
         raise unknown("preset", preset, known["presets"], study)
     for word in assignments:
-        name, equals, _ = word.partition("=")
+        name, equals, text = word.partition("=")
         if equals and name not in known["fields"]:
             raise SpecError(
                 f'{study}: there is no field "{name}". {nearest(name, known["fields"])}'
             )
+        if equals:
+            _check_numbers(name, text, known["fields"][name]["type"])
+
+
+def _check_numbers(name: str, text: str, kind: str) -> None:
+    """Refuse what is no number for a field that takes nothing else; ranges are left to the study."""
+    words = {"float": "a number", "int": "an integer"}
+    if kind not in words or ":" in text:
+        return
+    for value in text.split(","):
+        try:
+            float(value or 0)
+        except ValueError:
+            raise SpecError(f"{name} must be {words[kind]}, got {name}={value}.") from None
 
 
 def check_ids(studies: Iterable[str], claim: str | None = None, figure: str | None = None) -> None:

@@ -133,7 +133,7 @@ def _show_where(summary: dict[str, Any], kept: str) -> None:
 
 def _shape(costs: dict[str, Any]) -> str:
     axes = " x ".join(f"{k} ({n})" for k, n in costs["axes"].items()) or "one run"
-    blocks = f"{_counted(costs['blocks'], 'block')} of {_counted(costs['width'], 'lane')}"
+    blocks = f"{_counted(costs['blocks'], 'block')} of {_counted(costs['block'], 'lane')}"
     runs = _counted(costs["runs"], "run")
     return f"{axes}: {runs} in {blocks}, {_counted(costs['programs'], 'program')}"
 

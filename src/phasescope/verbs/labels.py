@@ -26,13 +26,16 @@ _ALWAYS = {
 def label(ds: xr.Dataset, study: Study) -> xr.Dataset:
     """Label the time and the fields of the study among the coordinates of a run or a sweep, in place.
 
-    What a coordinate says already is kept. Returns the dataset.
+    What a coordinate says already is kept. The attribute `block` is the lanes of a block, 1 for a run.
+    Returns the dataset.
     """
     said: dict[str, dict[str, str]] = _ALWAYS | field_labels(study) | {"time": time_label(ds)}
     for name, words in said.items():
         if name in ds.coords:
             attrs = ds[name].attrs
             attrs.update({k: v for k, v in words.items() if k not in attrs})
+    if "width" in ds.attrs:  # of a block; `block` is what the verbs call it
+        ds.attrs["block"] = ds.attrs.pop("width")
     return ds
 
 

@@ -64,7 +64,7 @@ def sweep(
     - `study`, `arm`, `preset`, `at`, `store`, `progress`: as for `run`.
     - `tied`: fields that move together along one axis, from `ps.tied`.
     - `seeds`: how many, or which.
-    - `block`: the width of a block of lanes, which is part of a run's identity.
+    - `block`: how many lanes a block has, which is part of a run's identity.
     - `executor`: of `concurrent.futures`, to carry the tasks; threads of this process if not given.
     - `fields`: fields of the Spec; those given as lists are the axes.
 
@@ -121,7 +121,7 @@ def layout_cost(layout: Layout, context: Context) -> dict[str, Any]:
         "runs": sum(task.lanes for task in layout.tasks),
         "programs": math.prod(len(v) for k, v in layout.outer.items() if k != "seed"),
         "blocks": len(layout.tasks),
-        "width": layout.tasks[0].width,
+        "block": layout.tasks[0].width,
         "stored": stored,
         "missing": len(layout.tasks) - stored,
     }
