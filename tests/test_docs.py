@@ -1,0 +1,121 @@
+"""What README and the pages of docs/ say is so: their code is run, the numbers beside it are compared."""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+import typer.main
+
+from docs_blocks import agrees, blocks, carry_out, commands
+from phasescope.cli import app as cli
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "CONTRIBUTING.md"]
+STUDY_PAGES = sorted((ROOT / "src" / "phasescope" / "studies").glob("*/README.md"))
+WITH_CODE = [p for p in PAGES if any(b.language == "python" for b in blocks(p.read_text()))]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """One store for all pages: a run that two of them show is made once."""
+    folder = tmp_path_factory.mktemp("docs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PHASESCOPE_STORE", str(folder / "store"))
+        patch.chdir(folder)
+        with mpl.rc_context({"backend": "agg"}):
+            yield folder
+
+
+def run_page(page: Path, full: bool) -> list[str]:
+    """Carry out the blocks of a page one after the other; returns what its comments say that is not so."""
+    module = types.ModuleType(f"page_{page.stem}")
+    wrong = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, module.__name__, module)  # annotations are looked up there
+        for block in blocks(page.read_text()):
+            if block.language == "python" and (full or not block.left_to_full):
+                wrong += carry_out(block, page, vars(module))
+    return wrong
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=lambda page: page.name)
+def test_the_code_of_a_page_runs_and_gives_what_is_said(page, shared):
+    assert run_page(page, full=False) == []
+
+
+LONG = [p for p in WITH_CODE if any(b.left_to_full for b in blocks(p.read_text()))]
+
+
+@pytest.mark.full  # every block beside these is run above
+@pytest.mark.parametrize("page", LONG, ids=lambda page: page.name)
+def test_the_code_that_takes_longer_runs_too(page, shared):
+    assert run_page(page, full=True) == []
+
+
+@pytest.mark.parametrize("page", [*PAGES, *STUDY_PAGES], ids=lambda p: f"{p.parent.name}/{p.name}")
+def test_every_command_of_a_page_exists_with_its_flags(page):
+    group = typer.main.get_command(cli.app)
+    context = group.make_context("phasescope", ["list"])
+    for words in commands(page.read_text()):
+        if words[:1] == ["--help"] or words[:1] == ["--version"]:
+            continue
+        name, command, rest = group.resolve_command(context, words)
+        if rest:
+            command.make_context(name, list(rest))
+
+
+def test_every_target_of_make_that_a_page_names_is_there():
+    makefile = (ROOT / "Makefile").read_text()
+    texts = [page.read_text() for page in PAGES]
+    named = {
+        word for text in texts for word in re.findall(r"(?:`|^)make (\w+)", text, re.MULTILINE)
+    }
+    assert named
+    assert [
+        word for word in sorted(named) if not re.search(rf"^{word}:", makefile, re.MULTILINE)
+    ] == []
+
+
+# Commands of the pages that answer at once, or from runs that the code of the pages has made.
+CHEAP = ("list", "run regular_language symmetric", "sweep")
+
+
+def exit_code() -> int:
+    try:
+        cli.main()
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+def test_cheap_commands_of_the_quick_start_are_carried_out(shared, monkeypatch, capsys):
+    asked = [" ".join(words) for words in commands((ROOT / "docs" / "quickstart.md").read_text())]
+    cheap = [words for words in asked if words.startswith(CHEAP)]
+    assert len(cheap) >= 4
+    for words in cheap:
+        monkeypatch.setattr(sys, "argv", ["phasescope", *words.split()])
+        assert exit_code() == 0, words
+        assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("comment", "value", "so"),
+    [
+        ("3.409, 3.20", [3.40924, 3.20304], True),
+        ("3.40916, 3.20304", [3.40924, 3.20304], False),
+        ("[232, 962]: to the record", [232.0, 962.0], True),
+        ("232", [232.0, 962.0], False),
+        ("0.0034: what a step costs", 0.003398, True),
+        ('("lam", "time")', ("lam", "time"), True),
+        ('("lam",)', ("lam", "time"), False),
+        ("a verdict on a theorem", None, True),
+        ("the step costs 0.02", 0.0034, False),
+    ],
+)
+def test_a_comment_is_held_against_the_value(comment, value, so):
+    assert agrees(comment, value) is so
