@@ -1,12 +1,13 @@
 """The word of a row: kind, outcome and assumptions, in the order of precedence of the design."""
 
+import numpy as np
 import pytest
 
 import phasescope as ps
 from phasescope.analysis.verdict import Outcome, Verdict
 from phasescope.claims.assumptions import Met, Scope
 from phasescope.claims.protocol import Protocol
-from phasescope.claims.statement import Kind, Statement, unfit
+from phasescope.claims.statement import Kind, Statement, Whose, unfit
 from phasescope.claims.words import MEANINGS, Word, word_of
 
 HOLDS = Verdict(Outcome.HOLDS, "", "")
@@ -128,8 +129,18 @@ def test_words_and_kinds_are_those_of_the_contract():
         (Kind.THETA, ps.big_theta({8: [1.0]}), True),
         (Kind.UPPER, ps.at_most([1.0], ps.chosen(2.0, "it looks fine")), False),
         (Kind.UPPER, ps.at_most([1.0], ps.stated(2.0, "Lemma 1")), True),
+        (Kind.UPPER, ps.at_most([1.0, 0.5], np.full(2, 2.0)), False),
+        (Kind.UPPER, ps.at_most([1.0, 0.5], np.array([2.0, 3.0])), True),
         (Kind.FIGURE, ps.positive([1.0]), True),
     ],
 )
 def test_the_kind_fixes_the_check(kind, verdict, fits):
     assert (unfit(kind, verdict) == "") is fits
+
+
+@pytest.mark.parametrize(
+    ("bound", "fits"), [(ps.chosen(2.0, "twice the error of a step"), True), (2.0, False)]
+)
+def test_a_statement_of_ours_may_have_a_constant_of_ours_with_its_reason(bound, fits):
+    verdict = ps.at_most([1.0], bound)
+    assert (unfit(Kind.UPPER, verdict, Whose.OURS) == "") is fits

@@ -12,6 +12,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 
 class SourceKind(enum.StrEnum):
     """Who says the number: the paper, its authors' code or log, a derivation, or ourselves."""
@@ -131,16 +133,29 @@ def chosen(number: float, why: str) -> Bound:
 
 
 def sources_of(numbers: Iterable[Any]) -> tuple[Source, ...]:
-    """The sources of the scalar numbers among these; what is infinite or 0 asks for no number."""
+    """The sources of the numbers among these; what is infinite or 0 asks for no number.
+
+    An array that holds one number throughout is that number, and one without a source.
+    """
     found = []
     for number in numbers:
         if isinstance(number, Bound):
             found.append(number.source)
-        elif _asks_for_something(number):
-            found.append(Source(float(number), SourceKind.CHOSEN))
+            continue
+        bare = _one_number(number)
+        if bare is not None:
+            found.append(Source(bare, SourceKind.CHOSEN))
     return tuple(dict.fromkeys(found))
 
 
-def _asks_for_something(number: Any) -> bool:
-    is_number = isinstance(number, float | int) and not isinstance(number, bool)
-    return is_number and number != 0 and math.isfinite(number)
+def _one_number(value: Any) -> float | None:
+    """The finite number other than 0 that a value is, or that an array holds throughout."""
+    if isinstance(value, bool):
+        return None
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiu" or array.size == 0:
+        return None
+    number = float(array.flat[0])
+    if number == 0 or not math.isfinite(number) or (array != array.flat[0]).any():
+        return None
+    return number

@@ -6,7 +6,7 @@ import dataclasses
 import enum
 from collections.abc import Iterable
 
-from ..analysis.sources import SourceKind
+from ..analysis.sources import Source, SourceKind
 from ..analysis.verdict import Verdict
 from ..errors import PlanError, nearest
 
@@ -126,8 +126,11 @@ def known(cites: str, what: str, word: str, words: type[enum.StrEnum]) -> str:
     return word
 
 
-def unfit(kind: Kind, verdict: Verdict) -> str:
-    """Why the checks that were made do not fit the kind of the statement; nothing if they do."""
+def unfit(kind: Kind, verdict: Verdict, whose: Whose = Whose.PAPER) -> str:
+    """Why the checks that were made do not fit the kind of the statement; nothing if they do.
+
+    The constant of a bound is the paper's. A statement of ours may have one of ours, with its reason.
+    """
     fitting = CHECKS.get(kind)
     made = {part.check for part in verdict.elementary if part.check}
     if fitting is None or not made:
@@ -137,8 +140,14 @@ def unfit(kind: Kind, verdict: Verdict) -> str:
     plain = made & {"at_most", "at_least"}
     if kind in (Kind.UPPER, Kind.LOWER) and not made & {"big_o", "big_omega"} and plain:
         bounds = [p for p in verdict.elementary if p.check in plain and not p.is_guard]
-        kinds = {source.kind for part in bounds for source in part.sources}
-        bounds_are_arrays = not kinds
-        if not bounds_are_arrays and SourceKind.STATED not in kinds:
+        sources = [source for part in bounds for source in part.sources]
+        if sources and not any(_is_given(source, whose) for source in sources):
             return f"kind {kind} with a constant asks for one that is stated, not chosen"
     return ""
+
+
+def _is_given(source: Source, whose: Whose) -> bool:
+    """Whether whoever makes the statement gives the constant with it."""
+    if whose is Whose.OURS:
+        return bool(source.text)
+    return source.kind is SourceKind.STATED

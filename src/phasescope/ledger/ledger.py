@@ -11,7 +11,7 @@ from ..analysis.verdict import Outcome, Verdict
 from ..claims.answer import Answer
 from ..claims.assumptions import Met
 from ..claims.claim import RegimeName
-from ..claims.statement import Kind, Object, Whose
+from ..claims.statement import Kind, Object, Whose, unfit
 from ..claims.words import Word
 
 if TYPE_CHECKING:
@@ -102,6 +102,13 @@ class Row:
     def is_typed(self) -> bool:
         """The claim says what kind of statement it is."""
         return self.kind is not None
+
+    @property
+    def unfit(self) -> str:
+        """Why the checks that were made do not fit the kind of the statement; nothing if they do."""
+        if self.kind is None or self.verdict is None:
+            return ""
+        return unfit(self.kind, self.verdict, self.whose or Whose.PAPER)
 
     def to_json(self) -> dict[str, Any]:
         """As plain values: the keys of a row."""

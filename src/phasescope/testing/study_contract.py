@@ -13,7 +13,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..claims.claim import Claim, Regime
-from ..claims.statement import unfit
 from ..engine.calls import check_schedule
 from ..engine.job import Job, observed
 from ..engine.precision import exact_numbers
@@ -236,8 +235,8 @@ def _carried_out(study: Study) -> Iterator[str]:
         if row.error:
             why = row.measured.removeprefix("could not be checked: ")
             yield f"claim {row.claim}, {row.regime} cannot be checked: {why}"
-        elif row.kind is not None and row.verdict is not None and unfit(row.kind, row.verdict):
-            yield f"claim {row.claim}, {row.regime}: {unfit(row.kind, row.verdict)}"
+        elif why := row.unfit:
+            yield f"claim {row.claim}, {row.regime}: {why}"
         elif row.surprising:
             yield f"claim {row.claim}, {row.regime}: {row.said} where {row.expected} is expected ({row.measured})"
     for figure in study.figures:

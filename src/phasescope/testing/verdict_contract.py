@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import pytest
 
-from ..claims.statement import unfit
 from ..ledger.appearance import place
 from ..ledger.ledger import Ledger, Row
 from ..study import Study
@@ -60,8 +59,7 @@ class VerdictContract:
     def test_verdict_is_the_expected_one(self, claim, regime, evidence, judged):
         row = judge(claim, regime, evidence)
         judged.append(row)
-        if row.kind is not None and row.verdict is not None:
-            assert not unfit(row.kind, row.verdict), unfit(row.kind, row.verdict)
+        assert not row.unfit, row.unfit
         assert not row.surprising, (
             f"{row.said} where {row.expected} is established: {row.measured}; {row.where}"
         )

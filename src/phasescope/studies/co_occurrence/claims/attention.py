@@ -387,7 +387,8 @@ def keys_and_queries_hardly_move(*runs):
         moved = np.concatenate([told(at_the_end(run[name])) for run in wide])
         ends.append(ps.exponent(widths, moved / np.log(widths) ** 2).high)
     highest = xr.DataArray(ends, {"of": ["K", "Q"]}, ["of"])
-    return ps.at_most(highest, xr.full_like(highest, -2.0), "exponent, upper end")
+    square = ps.stated(-2.0, "Lemma F.19, in m alone")
+    return ps.at_most(highest, square, "exponent, upper end")
 
 
 @ps.claim(

@@ -162,7 +162,7 @@ def symmetric_words_close(grams, sectors):
 )
 def flow_conserves_three_matrices(run):
     """W_Q W_Q^T - W_K W_K^T, W_V W_V^T - W^T W and (I - a a^T / |a|^2) W stay what they were up to kappa t = 1e4."""
-    still = ps.at_most(abs(run.drift), xr.full_like(run.drift, CONSERVED), "drift")
+    still = ps.at_most(abs(run.drift), CONSERVED, "drift")
     values = ps.guard(ps.at_least(at_the_end(run.A_change), ps.chosen(0.1, "moves"), "change of A"))
     keys = ps.guard(ps.at_least(at_the_end(run.K_change), ps.chosen(1e-6, "moves"), "change of K"))
     return still & values & keys & learning(run) & ran_to_the_end(run)
@@ -188,7 +188,7 @@ def flow_conserves_four_traces(*runs):
         start = run.casimir.isel(time=0, drop=True)
         largest = abs(start).max("which", skipna=False)
         drift = abs(run.casimir - start) / largest
-        found.append(ps.at_most(drift, xr.full_like(drift, CONSERVED), "drift of a Casimir"))
+        found.append(ps.at_most(drift, CONSERVED, "drift of a Casimir"))
         grown = at_the_end(run.beta) - run.beta.isel(time=0, drop=True)
         found.append(ps.guard(ps.positive(grown, "growth of beta")))
         found.append(ps.guard(ps.positive(at_the_end(run.A_change), "change of A")))
@@ -216,7 +216,7 @@ def descent_breaks_them_exactly_so(run):
     allowed = 1e-9 * violated + rounding
     return (
         ps.at_most(abs(error), allowed, "violation less formula")
-        & ps.at_most(abs(third), xr.full_like(third, rounding), "violation of the third")
+        & ps.at_most(abs(third), rounding, "violation of the third")
         & ps.guard(ps.positive(violated, "violation"))
         & ps.guard(
             ps.at_least(violated.isel(invariant=1).max(), ps.chosen(1e-6, "seen"), "largest")

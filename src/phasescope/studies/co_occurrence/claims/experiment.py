@@ -110,9 +110,10 @@ def output_weights_of_one_hide_the_first_phase(run):
     spec = spec_of(run)
     end = epochs(run, first_phase_end(run)) / spec.steps
     moved = abs(at_the_end(run.C)).max(("key", "query"), skipna=False)
-    spread = spec.scale_0**2 * spec.width**0.5 * (0 * end + 1)
+    spread = ps.derived(spec.scale_0**2 * spec.width**0.5, "the spread of a score at the start")
+    hundredth = ps.chosen(0.01, "what a plot of all epochs does not show")
     return (
-        ps.at_most(end, xr.full_like(end, 0.01), "share of the epochs by T_1")
+        ps.at_most(end, hundredth, "share of the epochs by T_1")
         & ps.at_most(moved, spread, "largest change of a score")
         & ps.guard(ps.positive(moved, "largest change of a score"))
     )

@@ -245,7 +245,7 @@ def the_imbalance_vanishes(*runs):
         1e-3, "what outputs of size zeta at the start leave after eighteen units of log time"
     )
     ends = [at_the_end(trained(run).balance) for run in runs]
-    found = [ps.at_most(end, xr.full_like(end, small), "imbalance at the end") for end in ends]
+    found = [ps.at_most(end, small, "imbalance at the end") for end in ends]
     return ps.all_of(found)
 
 
