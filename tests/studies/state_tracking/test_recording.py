@@ -8,7 +8,11 @@ import pytest
 
 from phasescope.records.evidence_file import read
 from phasescope.studies.state_tracking import study
-from phasescope.studies.state_tracking.claims import awaiting, section_7
+from phasescope.studies.state_tracking.claims import (
+    awaiting,
+    section_7_attention,
+    section_7_reach,
+)
 from phasescope.studies.state_tracking.claims.recorded import FOLDER, PIECES
 from phasescope.studies.state_tracking.decoder import recording
 from phasescope.studies.state_tracking.spec import DecoderSpec
@@ -48,7 +52,7 @@ def test_checks_that_wait_for_evidence_are_not_of_the_study_yet():
 
 
 def test_the_rows_of_section_7_were_written_before_their_evidence():
-    for claim in section_7.claims:
+    for claim in (*section_7_reach.claims, *section_7_attention.claims):
         post_hoc = claim.id == "ours-fig1a-norm"
         assert is_registered(claim, claim.regimes[0].evidence) != post_hoc, claim.id
 
