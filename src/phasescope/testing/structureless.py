@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import xarray as xr
+from xarray.backends import BackendArray
+from xarray.core import indexing
 
 # How many noises a claim is shown; `make full` shows ten times as many. One in the old form, without a
 # kind, is shown two.
@@ -18,17 +22,42 @@ FEW = 5
 
 
 def noise_like(ds: xr.Dataset, seed: int = 0) -> xr.Dataset:
-    """White noise in the shape of a dataset: evidence on which no claim may hold."""
-    return _filled(ds, np.random.default_rng(seed).standard_normal)
+    """White noise in the shape of a dataset: evidence on which no claim may hold.
+
+    A quantity is drawn when it is first looked at: a claim reads two or three of some twenty.
+    """
+
+    def draw(name: str, shape: tuple[int, ...]) -> _Drawn:
+        return _Drawn(shape, (seed, zlib.crc32(name.encode())))
+
+    return _filled(ds, draw)
 
 
 def constant_like(ds: xr.Dataset, value: float = 1.0) -> xr.Dataset:
     """A constant in the shape of a dataset: evidence on which no claim about change may hold."""
 
-    def fill(shape: tuple[int, ...]) -> np.ndarray:
+    def fill(name: str, shape: tuple[int, ...]) -> np.ndarray:
         return np.full(shape, value)
 
     return _filled(ds, fill)
+
+
+class _Drawn(BackendArray):
+    """Standard normal numbers that are drawn when they are first read."""
+
+    def __init__(self, shape: tuple[int, ...], seed: tuple[int, int]) -> None:
+        self.shape = shape
+        self.dtype = np.dtype(float)
+        self._seed = seed
+
+    @functools.cached_property
+    def numbers(self) -> np.ndarray:
+        return np.random.default_rng(self._seed).standard_normal(self.shape)
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> np.ndarray:
+        return indexing.explicit_indexing_adapter(
+            key, self.shape, indexing.IndexingSupport.BASIC, lambda index: self.numbers[index]
+        )
 
 
 def ends_of(ds: xr.Dataset) -> xr.Dataset:
@@ -38,13 +67,18 @@ def ends_of(ds: xr.Dataset) -> xr.Dataset:
     return ds.isel(time=[0, -1])
 
 
-def _filled(ds: xr.Dataset, fill: Callable[[tuple[int, ...]], np.ndarray]) -> xr.Dataset:
+def _filled(
+    ds: xr.Dataset, fill: Callable[[str, tuple[int, ...]], np.ndarray | _Drawn]
+) -> xr.Dataset:
     """Other floats in their place; whole numbers and names stay."""
     data = {}
     for name in ds.data_vars:
         variable = ds.variables[name]
-        is_float = np.issubdtype(variable.dtype, np.floating)
-        data[name] = fill(variable.shape) if is_float else variable.values
+        if not np.issubdtype(variable.dtype, np.floating):
+            data[name] = variable.values
+            continue
+        filled = fill(str(name), variable.shape)
+        data[name] = indexing.LazilyIndexedArray(filled) if isinstance(filled, _Drawn) else filled
     return ds.copy(data=data)
 
 
