@@ -6,19 +6,39 @@ Nothing here knows what a run is.
 from __future__ import annotations
 
 import contextlib
+import errno
 import math
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from .errors import StoreError
+from .errors import SpecError, StoreError
 
 ADVICE = "What was stored before is intact. Make room or get access, or choose another folder: --store DIR, PHASESCOPE_STORE"
+ADVICE_OUT = "Make room or get access, or choose another folder: --out DIR"
+
+
+def as_folder(folder: Any, name: str) -> Path:
+    """The path of a folder that a caller named; `name` is the argument that it was given as.
+
+    **Raises:** `SpecError` if it is no path, or an empty one.
+    """
+    if not isinstance(folder, str | os.PathLike) or not os.fspath(folder):
+        raise SpecError(f"{name} is the path of a folder, got {name}={folder!r}.")
+    return Path(folder)
+
+
+def make_out_folder(folder: Path, doing: str) -> None:
+    """Make the folder that results are to be written into, and try it, before work is spent on them."""
+    with os_errors_as_store_errors(folder, doing, ADVICE_OUT):
+        make_folders(folder)
+        if not os.access(folder, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 @contextlib.contextmanager
-def os_errors_as_store_errors(path: Path, doing: str) -> Iterator[None]:
+def os_errors_as_store_errors(path: Path, doing: str, advice: str = ADVICE) -> Iterator[None]:
     """Turn what the system refuses into a sentence that says where, what and what to do."""
     try:
         yield
@@ -28,7 +48,7 @@ def os_errors_as_store_errors(path: Path, doing: str) -> Iterator[None]:
         where = (
             f" ({error.filename})" if error.filename and str(error.filename) != str(path) else ""
         )
-        refused = StoreError(f"cannot {doing} {path}: {error.strerror or error}{where}. {ADVICE}.")
+        refused = StoreError(f"cannot {doing} {path}: {error.strerror or error}{where}. {advice}.")
         refused.errno = error.errno
         raise refused from error
 

@@ -259,9 +259,13 @@ def _as_float(f: dataclasses.Field, value: int) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise SpecError(
-            f"{f.name} is too large for a number of 64 bits: it has {len(str(value))} digits."
-        ) from None
+        raise _too_large(f, value) from None
+
+
+def _too_large(f: dataclasses.Field, value: int) -> SpecError:
+    short = value.bit_length() < 2**13  # Python refuses to write out what is longer
+    digits = len(str(abs(value))) if short else math.floor(math.log10(abs(value))) + 1
+    return SpecError(f"{f.name} is too large for a number of 64 bits: it has {digits} digits.")
 
 
 def _check_range(f: dataclasses.Field, value: Value) -> None:
@@ -272,6 +276,8 @@ def _check_range(f: dataclasses.Field, value: Value) -> None:
                 f'{f.name}="{value}" is not one of its values. {nearest(value, rule["choices"])}'
             )
     elif isinstance(value, int | float) and not isinstance(value, bool):
+        if isinstance(value, int) and value >= 2**63:
+            raise _too_large(f, value)
         if math.isnan(value) or (math.isinf(value) and not rule.get("infinite")):
             raise SpecError(f"{f.name} must be a finite number{why}, got {f.name}={value}.")
         for bound, broken, words in (
@@ -284,6 +290,8 @@ def _check_range(f: dataclasses.Field, value: Value) -> None:
                 raise SpecError(
                     f"{f.name} must be {words} {rule[bound]:g}{why}, got {f.name}={value}."
                 )
+        if isinstance(value, int) and value < -(2**63):
+            raise _too_large(f, value)
 
 
 def kind_words(kinds: tuple[type, ...]) -> str:

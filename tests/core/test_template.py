@@ -88,9 +88,22 @@ def test_nothing_that_exists_is_touched(tmp_path):
         write_study("taken", tmp_path)
 
 
-@pytest.mark.parametrize("name", ["my-paper", "2024", "class", "_private", "", "../up"])
+@pytest.mark.parametrize("name", ["my-paper", "2024", "class", "_private", "", "../up", "été"])
 def test_a_study_needs_a_python_name(name, tmp_path):
     with pytest.raises(SpecError, match="a study needs a Python name"):
+        write_study(name, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("os", 'a Python module "os" already'),
+        ("numpy", 'a Python module "numpy" already'),
+        ("regular_language", 'a study "regular_language" already'),
+    ],
+)
+def test_a_study_is_not_called_like_what_is_there_already(name, words, tmp_path):
+    with pytest.raises(SpecError, match=words):
         write_study(name, tmp_path)
 
 

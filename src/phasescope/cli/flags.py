@@ -17,6 +17,13 @@ def _show_version(asked: bool) -> bool:
     return asked
 
 
+def _folder(text: str | Path) -> Path:
+    """A folder that was typed; an empty word, as an unset variable gives, is not taken for the present folder."""
+    if not str(text):
+        raise typer.BadParameter("the name of the folder is empty.")
+    return Path(text)
+
+
 Version = Annotated[
     bool,
     typer.Option(
@@ -42,7 +49,9 @@ Preset = Annotated[
     str | None, typer.Option(help="Start from a named set of numbers, such as figure_2.")
 ]
 _WHERE = "Where runs are kept. Default: $PHASESCOPE_STORE, else ./phasescope-runs."
-StoreDir = Annotated[Path | None, typer.Option("--store", metavar="DIR", help=_WHERE)]
+StoreDir = Annotated[
+    Path | None, typer.Option("--store", metavar="DIR", help=_WHERE, parser=_folder)
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Full = Annotated[
     bool,
@@ -87,8 +96,10 @@ Recompute = Annotated[
 FigureId = Annotated[str | None, typer.Option(metavar="ID", help="Only this figure.")]
 Format = Annotated[str, typer.Option(help="png, pdf or svg; several with commas.")]
 SheetFormat = Annotated[str, typer.Option("--format", help="markdown or latex.")]
-OutDir = Annotated[Path, typer.Option(metavar="DIR")]
-PackageDir = Annotated[Path, typer.Option(metavar="DIR", help="Where to put the new package.")]
+OutDir = Annotated[Path, typer.Option(metavar="DIR", parser=_folder)]
+PackageDir = Annotated[
+    Path, typer.Option(metavar="DIR", help="Where to put the new package.", parser=_folder)
+]
 PackageName = Annotated[
     str, typer.Argument(metavar="NAME", help="A Python name, such as my_paper.")
 ]

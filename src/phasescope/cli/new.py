@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import importlib.util
 import keyword
+import sys
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
+from ..discovery import installed
 from ..errors import SpecError, StoreError
 
 PLACEHOLDER = "my_study"
 
 
 def write_study(name: str, out: Path) -> Path:
-    """Write a package `name` into `out`; nothing that exists is touched."""
-    if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
-        raise SpecError(f'a study needs a Python name, as in my_paper, got "{name}".')
+    """Write a package `name` into `out`; nothing that exists is touched.
+
+    **Raises:** `SpecError` for a name that a study cannot have, `StoreError` if it cannot be written.
+    """
+    _check_name(name)
     folder = out / name
     if folder.exists():
         raise StoreError(
@@ -26,6 +31,23 @@ def write_study(name: str, out: Path) -> Path:
     except OSError as error:
         raise StoreError(f"{folder} cannot be written: {error.strerror}.") from error
     return folder
+
+
+def _check_name(name: str) -> None:
+    """Refuse a name that Python, the store or another package could not tell from something else."""
+    plain = name.isascii() and name.isidentifier() and not keyword.iskeyword(name)
+    if not plain or name.startswith("_"):
+        raise SpecError(
+            "a study needs a Python name of plain letters, digits and _, as in my_paper, "
+            f'got "{name}".'
+        )
+    if name in installed():
+        raise SpecError(f'there is a study "{name}" already: choose another name.')
+    if name in sys.stdlib_module_names or importlib.util.find_spec(name) is not None:
+        raise SpecError(
+            f'there is a Python module "{name}" already, and only one of the two could be '
+            "imported: choose another name."
+        )
 
 
 def _copy(source: Traversable, target: Path, name: str) -> None:

@@ -9,7 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..claims.requests import Recorded, Request, Runs, Sweeps, Tables
-from ..files import make_folders, os_errors_as_store_errors, to_json, write_atomically
+from ..files import (
+    ADVICE_OUT,
+    make_out_folder,
+    os_errors_as_store_errors,
+    to_json,
+    write_atomically,
+)
 from ..ledger.markdown import ledger_markdown
 from ..ledger.markup import safe_name, visible
 from ..verbs.draw import draw_all
@@ -51,6 +57,7 @@ def write_report(
     from ..verbs.check import chosen_claims
 
     out = Path(out)
+    make_out_folder(out, "write the report into")
     wanted = tuple(dict.fromkeys(("png", *formats)))
     sections = []
     for number, study in enumerate(studies, 1):
@@ -67,8 +74,7 @@ def write_report(
     }
     for section in sections:
         files |= _errata(section)
-    with os_errors_as_store_errors(out, "write the report into"):
-        make_folders(out)
+    with os_errors_as_store_errors(out, "write the report into", ADVICE_OUT):
         for name, text in files.items():
             write_atomically(out / name, text.encode(errors="backslashreplace"))
     return Report(

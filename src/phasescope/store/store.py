@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
-from ..files import make_folders, os_errors_as_store_errors, write_atomically
+from ..files import as_folder, make_folders, os_errors_as_store_errors, write_atomically
 from .checkpoints import last_position
 from .drafts import Draft
 from .entries import Entry, Identity, Problem, RepairReport, Unfinished, entry_from_json, run_id
@@ -58,7 +58,9 @@ class Store:
     @staticmethod
     def default_root(explicit: str | Path | None = None) -> Path:
         """What was asked for, else $PHASESCOPE_STORE, else ./phasescope-runs."""
-        return Path(explicit or os.environ.get("PHASESCOPE_STORE") or "phasescope-runs")
+        if explicit is None:
+            return Path(os.environ.get("PHASESCOPE_STORE") or "phasescope-runs")
+        return as_folder(explicit, "store")
 
     def find(self, identity: Identity) -> Entry | None:
         """The finished run, or None."""

@@ -86,15 +86,16 @@ def check(
             else:
                 rows.append(_judge_own(study, claim, evidence, gathered))
     if not rows:
-        raise PlanError(_nothing_to_check(chosen, regime))
+        raise PlanError(_nothing_to_check(chosen, claim, regime))
     unchecked = {study.name: dict(study.unchecked) for study in chosen if claim is None}
     return Ledger(tuple(rows), {name: said for name, said in unchecked.items() if said})
 
 
-def _nothing_to_check(studies: Sequence[Study], regime: str | None) -> str:
+def _nothing_to_check(studies: Sequence[Study], claim: str | None, regime: str | None) -> str:
     names = ", ".join(study.name for study in studies) or "no study"
+    what = f"the claim {claim} of {names} has no row" if claim else f"{names} has no claim"
     where = f" in the regime {regime}" if regime else ""
-    return f"there is nothing to check: {names} has no claim{where}."
+    return f"there is nothing to check: {what}{where}."
 
 
 def _judge_own(
@@ -140,6 +141,8 @@ def having(studies: Iterable[Study], claim: str | None) -> list[Study]:
     studies = list(studies)
     if claim is None:
         return studies
+    if not isinstance(claim, str):
+        raise SpecError(f"the id of a claim is a word, got claim={claim!r}.")
     names = {study.name: {n for c in study.claims for n in c.names} for study in studies}
     found = [study for study in studies if claim in names[study.name]]
     if not found:
@@ -152,6 +155,8 @@ def chosen_claims(
 ) -> list[ClaimInRegime]:
     """Claims of a study with their regimes, as asked for."""
     known = [name.value for name in RegimeName]
+    if regime is not None and not isinstance(regime, str):
+        raise SpecError(f"a regime is one of {', '.join(known)}, got regime={regime!r}.")
     if regime is not None and regime not in known:
         raise SpecError(f'there is no regime "{regime}". {nearest(regime, known)}')
     claims: Sequence[Claim] = study.claims if claim is None else (study.claim(claim),)

@@ -15,7 +15,7 @@ from ..discovery import installed
 from ..errors import SpecError, nearest, unknown_to_all
 from ..figures.figure import Figure
 from ..figures.style import STYLE
-from ..files import make_folders, os_errors_as_store_errors, write_atomically
+from ..files import as_folder, make_out_folder, os_errors_as_store_errors, write_atomically
 from ..ledger.markup import safe_name, visible
 from ..study import Study, find
 
@@ -79,7 +79,7 @@ def draw(
     return draw_figures(
         chosen,
         default_context(store, progress),
-        Path(out),
+        as_folder(out, "out"),
         None if figure is None else [figure],
         formats,
         full,
@@ -98,7 +98,9 @@ def draw_figures(
     from .evidence import Evidence
 
     paths: list[Path] = []
-    for study, figures in _chosen(list(studies), ids):
+    chosen = _chosen(list(studies), ids)
+    make_out_folder(out, "write figures into")
+    for study, figures in chosen:
         with Evidence(study, context, full) as evidence:
             evidence.ask(request for figure in figures for request in figure.evidence)
             for drawing in draw_all(figures, evidence, out, formats):
@@ -118,8 +120,7 @@ def draw_all(
         if format not in METADATA:
             raise SpecError(f'figures cannot be drawn as "{format}". {nearest(format, METADATA)}')
     study = evidence.study.name
-    with os_errors_as_store_errors(out, "write figures into"):
-        make_folders(out)
+    make_out_folder(out, "write figures into")
     with evidence.context.meter(f"{study}: drawing", len(figures)) as tick:
         for figure in figures:
             try:
@@ -176,6 +177,8 @@ def _chosen(studies: list[Study], ids: Sequence[str] | None) -> list[tuple[Study
         name for study in studies for figure in study.figures for name in (figure.id, figure.name)
     }
     for id in ids:
+        if not isinstance(id, str):
+            raise SpecError(f"the id of a figure is a word, got figure={id!r}.")
         if id not in known:
             raise unknown_to_all("figure", id, known, [study.name for study in studies])
     return [

@@ -11,7 +11,7 @@ import xarray as xr
 
 from ..claims.requests import Recorded
 from ..discovery import installed
-from ..errors import PhasescopeError, StoreError
+from ..errors import PhasescopeError, SpecError, StoreError
 from ..identity.provenance import decisive
 from ..records.evidence_file import read as read_evidence
 from ..store import Entry, Store
@@ -46,6 +46,8 @@ def open(run: str | Path, *, store: str | Path | None = None) -> xr.Dataset:
     **Raises:** `StoreError` if there is no such run, if several begin alike, if it is unfinished or
     damaged.
     """
+    if not isinstance(run, str | Path) or not str(run):
+        raise SpecError(f"a run is an id, or the path of a folder or file, got {run!r}.")
     path = Path(run)
     if path.is_file() and path.name != RECORDS:
         return _from_file(path)
