@@ -12,6 +12,8 @@ from ..claims.tied import Tied, tied
 from ..errors import SpecError, nearest
 from ..spec import Spec, Value, field_types, kind_words
 
+MOST_VALUES = 10**7  # in a range that is written on a command line
+
 
 def parse(spec: Spec, assignments: Sequence[str]) -> dict[str, Value]:
     """Read `field=value` words against the fields of `spec`; the values are typed and in range."""
@@ -107,7 +109,13 @@ def axis(text: str, name: str) -> list[float]:
         if log not in ([], ["log"]):
             raise ValueError(text)
         spaced = np.geomspace if log else np.linspace
+        if int(count) > MOST_VALUES:
+            raise SpecError(
+                f"{name}={text} has {int(count)} values; a range has {MOST_VALUES} at most."
+            )
         return [_not_nan(float(x)) for x in spaced(float(low), float(high), int(count))]
+    except SpecError:
+        raise
     except ValueError:
         raise SpecError(
             f"{name}={text} is neither numbers a,b,c nor a range lo:hi:n or lo:hi:n:log."

@@ -19,7 +19,15 @@ from typing import Any, NoReturn
 from ..discovery import installed
 from ..errors import PhasescopeError
 from .catalogue import source_folder
-from .exit_codes import BROKEN_STUDY, INTERRUPTED, OUR_FAULT, TERMINATED, UNREADABLE, code_of
+from .exit_codes import (
+    BAD_INPUT,
+    BROKEN_STUDY,
+    INTERRUPTED,
+    OUR_FAULT,
+    TERMINATED,
+    UNREADABLE,
+    code_of,
+)
 from .terminal import leave_broken_pipe, print_nowhere, show_problem
 
 STOPPED = "Stopped. What was done is kept; the same command goes on from there."
@@ -52,6 +60,10 @@ def carry_out(command: Callable[[], Any]) -> None:
             raise
         except BrokenPipeError:
             leave_broken_pipe()
+        except MemoryError as error:
+            said = f": {error}" if str(error) else ""
+            show_problem(f"this takes more memory than there is{said}. Ask for a smaller size.")
+            sys.exit(BAD_INPUT)
         except OSError as error:
             show_problem(f"cannot read or write: {error.strerror or error}{_named(error)}.")
             _print_nothing_more()

@@ -22,13 +22,28 @@ from ..plan.plan import Arm, Plan, canonical_spec, continuous_fields, lane_field
 from ..spec import Spec
 from .calls import stage_length
 from .leaves import leaves_of
+from .memory import within_memory
 from .plain_numbers import mistakes_placed, plain_numbers_named
 from .precision import exact_numbers
 from .programs import Inputs, Program, begin_run
 
-# The classes that runs of a shape measure and inspect, as found in this process.
-classes: dict[Hashable, tuple[type[Observables], type[Observables] | None]] = {}
-CLASSES_KEPT = 256
+
+@dataclasses.dataclass(frozen=True)
+class Shapes:
+    """What one run is made of, as shapes: nothing of it was computed.
+
+    - `state`: at the start, without what the dynamics of a stage carries.
+    - `measured`, `inspected`: one record, and the expensive one at a stage's end, if the plan has any.
+    """
+
+    state: State
+    measured: Observables
+    inspected: Observables | None = None
+
+
+# The shapes of runs, as found in this process.
+shapes: dict[Hashable, Shapes] = {}
+SHAPES_KEPT = 256
 
 
 @dataclasses.dataclass(frozen=True)
@@ -146,7 +161,7 @@ class Job:
 
     @functools.cached_property
     def _plan(self) -> Plan:
-        with exact_numbers(), mistakes_placed(self.arm):
+        with within_memory(self.arm.__name__), exact_numbers(), mistakes_placed(self.arm):
             spec = self.lane_spec(0) if self.is_block else self.canonical()
             return plan_of(self.arm, spec)
 
@@ -228,20 +243,24 @@ class Chunk:
 
 def observed(job: Job) -> tuple[type[Observables], type[Observables] | None]:
     """The classes that the plan's `measure` and `inspect` return; remembered, since every block of a sweep asks."""
-    first = job.without_lanes()
-    shape = first.shape()
-    if shape not in classes:
-        if len(classes) >= CLASSES_KEPT:
-            classes.clear()
-        classes[shape] = _observed(job.plan(), Program(job.arm), first)
-    return classes[shape]
+    found = shapes_of(job)
+    return type(found.measured), None if found.inspected is None else type(found.inspected)
 
 
-def _observed(
-    plan: Plan, program: Program, job: Job
-) -> tuple[type[Observables], type[Observables] | None]:
-    with exact_numbers(), job.naming_plain_numbers():
-        state, measured, _ = eqx.filter_eval_shape(begin_run, program, job.inputs())
-        if plan.inspect is None:
-            return type(measured), None
-        return type(measured), type(eqx.filter_eval_shape(plan.inspect, state.params))
+def shapes_of(job: Job) -> Shapes:
+    """What one run of the job is made of, as shapes; remembered as long as the process lives."""
+    one = job.without_lanes()
+    name = one.shape()
+    if name not in shapes:
+        if len(shapes) >= SHAPES_KEPT:
+            shapes.clear()
+        with within_memory(job.arm.__name__), exact_numbers(), one.naming_plain_numbers():
+            shapes[name] = _shapes(job.plan(), Program(job.arm), one.inputs())
+    return shapes[name]
+
+
+def _shapes(plan: Plan, program: Program, inputs: Inputs) -> Shapes:
+    state, measured, _ = eqx.filter_eval_shape(begin_run, program, inputs)
+    if plan.inspect is None:
+        return Shapes(state, measured)
+    return Shapes(state, measured, eqx.filter_eval_shape(plan.inspect, state.params))

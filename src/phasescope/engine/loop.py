@@ -26,6 +26,7 @@ from .fused.choice import is_fused
 from .interrupts import interrupts_wait
 from .job import Chunk, Job, Position, Start
 from .leaves import tree_of
+from .memory import out_of_memory_named
 from .packing import known, unpack
 from .precision import exact_numbers
 from .programs import (
@@ -48,7 +49,12 @@ def execute(job: Job, start: Start | None = None) -> Iterator[Chunk]:
     generator = _execute(job, start)
     while True:
         # Entered anew for each piece, so that the caller's own code never sees it.
-        with interrupts_wait(), exact_numbers(), job.naming_plain_numbers():
+        with (
+            interrupts_wait(),
+            out_of_memory_named(job.arm.__name__),
+            exact_numbers(),
+            job.naming_plain_numbers(),
+        ):
             chunk = next(generator, None)
         if chunk is None:
             return

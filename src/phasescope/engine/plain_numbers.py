@@ -54,7 +54,7 @@ def mistakes_placed(arm: Arm) -> Iterator[None]:
     """An arm that cannot be planned at all: say at which line of the author's it stumbles, and over what."""
     try:
         yield
-    except PhasescopeError:
+    except (PhasescopeError, MemoryError):
         raise
     except Exception as error:
         place = authors_place(error)

@@ -75,7 +75,11 @@ def size_in_memory(ds: xr.Dataset) -> int:
 
 def check_size(ds: xr.Dataset, limit: int) -> None:
     """Refuse to store what `unpack` would refuse to read."""
-    total = size_in_memory(ds)
+    check_bytes(size_in_memory(ds), limit)
+
+
+def check_bytes(total: int, limit: int) -> None:
+    """Refuse to store records of so many bytes, if it is more than the limit."""
     if total > limit:
         raise StoreError(
             f"cannot store a run of {total / 2**30:.3g} GiB of records: {limit / 2**30:.3g} GiB are allowed. "

@@ -21,6 +21,8 @@ from ..records.names import check_run
 from ..store import Draft, Resumed
 from ..study import Study
 from .context import Context, Stopped
+from .outlook import Outlook
+from .sizes import check_run_fits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,18 +91,21 @@ def execute_with_checkpoints(
 ) -> Executed:
     """Execute the job from its start, or from where it was resumed."""
     check_run(study.name, job)
+    check_run_fits(study, job, None if context.store is None else context.store.limit)
     plan = job.plan()
     start = _start(draft, resumed)
     checkpoints = Checkpoints(draft, resumed, engine_path(job))
     last_sound: Chunk | None = None
     diverged: Divergence | None = None
     meter = context.meter(label or f"{study.name}.{job.arm.__name__}", total_work(plan))
+    before = work_before(plan, start[0]) if start is not None else 0.0
+    outlook = Outlook(context, f"{study.name}.{job.arm.__name__}", total_work(plan) - before)
     with meter as tick, _saving_on_interrupt(checkpoints):
-        if start is not None:
-            tick(work_before(plan, start[0]))
+        tick(before)
         for chunk in execute(job, start):
             checkpoints.add(chunk)
             tick(chunk.work)
+            outlook.after(chunk.work)
             if not _anyone_left(chunk):
                 if not job.is_block:
                     diverged = first_bad(job, start, last_sound, chunk)

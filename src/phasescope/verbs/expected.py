@@ -83,9 +83,13 @@ def expected_sentence(rows: list[dict], store: Path) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A duration as people say it: seconds, minutes or hours."""
+    """A duration as people say it: seconds, minutes, hours, days or years."""
     if seconds < 90:
         return f"{max(seconds, 1):.0f} s"
     if seconds < 5400:
         return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"
+    if seconds < 48 * 3600:
+        return f"{seconds / 3600:.1f} h"
+    if seconds < 730 * 24 * 3600:
+        return f"{seconds / 86400:.0f} days"
+    return f"{seconds / (365.25 * 86400):.3g} years"

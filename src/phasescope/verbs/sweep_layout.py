@@ -18,6 +18,7 @@ from ..plan.times import Times
 from ..records.names import check_clashes
 from ..spec import Spec
 from ..study import Study
+from .sizes import check_sweep_fits
 from .validate import check_read, is_axis, is_whole, requested_job, seed_numbers, time_numbers
 
 BLOCK_BYTES = 2**23  # of state that a block should not exceed on a CPU
@@ -126,10 +127,14 @@ def lay_out(
         check_clashes(study.name, Job(arm, first), axes)
     axes = _as_numbers(study, arm, axes)
     inner, outer, tied = _lanes_and_tasks(study, arm, axes, ties)
-    numbers = seed_numbers(study, seeds)
+    seed_list = seed_numbers(study, seeds)
     if block is not None and not (is_whole(block) and block >= 1):
         raise SpecError(f"{study.name}: a block has one or more lanes, got block={block!r}.")
     widest = block or default_width(arm, first)
+    times = None if at is None else time_numbers(study, at)
+    runs = len(seed_list) * math.prod(map(len, [*inner.values(), *outer.values()]))
+    check_sweep_fits(study, Job(arm, first, at=times), runs, block or 1)
+    numbers = tuple(seed_list)
     if len(numbers) > 1:
         # With enough floats to fill a block, its lanes share one seed, and so their random numbers.
         if math.prod(map(len, inner.values())) >= widest * FILLED:
@@ -138,7 +143,6 @@ def lay_out(
             inner = {"seed": tuple(map(float, numbers))} | inner
     lanes = _points(inner, tied)
     width = block or min(widest, _power_of_two(len(lanes)))
-    times = None if at is None else time_numbers(study, at)
     tasks = []
     for combination in _points(outer, tied):
         changes = dict(combination)

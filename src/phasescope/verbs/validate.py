@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,11 @@ from ..engine.calls import horizon
 from ..engine.job import Job
 from ..errors import PlanError, SpecError, nearest
 from ..plan.plan import Arm, fields_read
-from ..plan.times import Times, asked_times
+from ..plan.times import Schedule, Times, asked_times
 from ..study import Study
 
 SEEDS = 2**32  # a seed is below this number
+MOST_TIMES = 10**7  # at which a run may be recorded
 ROUNDING = 1e-12  # by which a time may lie beyond the end of a run, relative to the end
 
 
@@ -76,14 +77,11 @@ def seed_number(study: Study, seed: Any) -> int:
     return int(seed)
 
 
-def seed_numbers(study: Study, seeds: Any) -> tuple[int, ...]:
+def seed_numbers(study: Study, seeds: Any) -> Sequence[int]:
     """The seeds of a sweep: 0, 1, ... if their number is given, else the numbers themselves."""
-    if is_whole(seeds):
-        numbers = tuple(range(seeds))
-    elif is_axis(seeds):
-        numbers = tuple(seeds)
-    else:
-        numbers = ()
+    if is_whole(seeds) and 1 <= seeds <= SEEDS:
+        return range(int(seeds))  # of any length: nothing is laid out yet
+    numbers = tuple(seeds) if is_axis(seeds) else ()
     whole = all(is_seed(seed) for seed in numbers)
     if not numbers or not whole or len(set(numbers)) != len(numbers):
         raise SpecError(
@@ -95,6 +93,7 @@ def seed_numbers(study: Study, seeds: Any) -> tuple[int, ...]:
 
 def time_numbers(study: Study, at: Any) -> tuple[float, ...]:
     """Record times, which are a list of numbers."""
+    _check_count(study, at)
     try:
         if isinstance(at, str | bytes):
             raise TypeError(at)
@@ -106,6 +105,15 @@ def time_numbers(study: Study, at: Any) -> tuple[float, ...]:
     if any(map(math.isnan, times)):
         raise SpecError(f"{study.name}: nan is not a time, got at={list(times)}.")
     return times
+
+
+def _check_count(study: Study, at: Any) -> None:
+    """Refuse more record times than a run can have, before they are laid out."""
+    count = at.count if isinstance(at, Schedule) else len(at) if hasattr(at, "__len__") else 0
+    if count is not None and count > MOST_TIMES:
+        raise SpecError(
+            f"{study.name}: a run is recorded at {MOST_TIMES} times at most, got {count} times."
+        )
 
 
 def is_axis(value: Any) -> bool:
