@@ -27,7 +27,6 @@ from .faults import Damaged, TooLarge
 from .folders import draft_folder
 from .paths import read, remove_tree
 from .sealed import (
-    FORMAT,
     LARGEST_JSON,
     check_hash,
     listing,
@@ -109,7 +108,7 @@ class Checkpoints:
             f"{number:06d}.records.safetensors": pack_tensors(parts),
         }
         document = {
-            "format": FORMAT,
+            "format": self.identity.format,
             "previous": self._seal,
             "position": to_json(position),
             "files": listing(files),

@@ -18,7 +18,7 @@ from .entries import STATUSES, entry_from_json
 from .faults import TooLarge
 from .folders import RECORDS, run_folder, snapshot_file, unfinished_folder
 from .paths import remove_tree
-from .sealed import FORMAT, LARGEST_JSON, listing, pack_tensors, seal
+from .sealed import LARGEST_JSON, listing, pack_tensors, seal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -105,7 +105,7 @@ class Draft:
                 raise StoreError(f'two snapshots would both be {file}; rename "{name}".')
             files[file] = pack_tensors({f"{i:06d}": leaf for i, leaf in enumerate(leaves)})
         document = {
-            "format": FORMAT,
+            "format": self.identity.format,
             "identity": self.identity.to_json(),
             "status": status,
             "manifest": to_json(manifest),

@@ -10,17 +10,20 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ..errors import StoreError
 from ..files import to_json
+from .sealed import FIRST_FORMAT, FORMAT
+from .values import Column, LongColumn, canonical, lanes_of, numbers, reductions, whole, words
 
 Value = bool | int | float | str | None
 NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
 DIGEST = re.compile(r"[0-9a-f]{16}")
 STATUSES = ("finished", "diverged", "stopped")
+LATER = {"later": True}
 
 
 # What documents of strange types provoke when they are taken for an identity or an entry.
@@ -39,9 +42,14 @@ class Identity:
     spec: Mapping[str, Value]
     seed: int
     at: tuple[float, ...] | None = None
-    lanes: Mapping[str, tuple[float, ...]] | None = None
+    lanes: Mapping[str, Column] | None = None
     width: int = 1
     source: str = ""
+    # They came later: an identity without them is written down, and has the digest, that it had.
+    keep: tuple[str, ...] | None = dataclasses.field(default=None, metadata=LATER)
+    reduce: Mapping[str, Mapping[str, Value]] | None = dataclasses.field(
+        default=None, metadata=LATER
+    )
 
     def __post_init__(self) -> None:
         for kind, name in (("study", self.study), ("arm", self.arm)):
@@ -54,19 +62,39 @@ class Identity:
                 f"the spec of a run is a mapping and its source a word, got {self.spec!r}, {self.source!r}."
             )
         object.__setattr__(self, "spec", to_json(self.spec))
-        object.__setattr__(self, "seed", _whole("seed", self.seed))
-        object.__setattr__(self, "at", None if self.at is None else _numbers("at", self.at))
-        object.__setattr__(self, "lanes", None if self.lanes is None else _lanes(self.lanes))
-        object.__setattr__(self, "width", _whole("width", self.width))
+        object.__setattr__(self, "seed", whole("seed", self.seed))
+        object.__setattr__(self, "at", None if self.at is None else numbers("at", self.at))
+        object.__setattr__(self, "lanes", None if self.lanes is None else lanes_of(self.lanes))
+        object.__setattr__(self, "width", whole("width", self.width))
+        object.__setattr__(self, "keep", None if self.keep is None else words("keep", self.keep))
+        if self.reduce is not None:
+            object.__setattr__(self, "reduce", reductions(self.reduce))
 
     def to_json(self) -> dict[str, Any]:
-        return to_json({f.name: getattr(self, f.name) for f in dataclasses.fields(self)})
+        written = self._written()
+        if self.lanes is not None:
+            written["lanes"] = {name: _plain(column) for name, column in self.lanes.items()}
+        return to_json(written)
+
+    @property
+    def format(self) -> int:
+        """The format of a document that has this identity: the first one, unless it uses what came later."""
+        long = any(isinstance(column, LongColumn) for column in (self.lanes or {}).values())
+        return FORMAT if long or self.keep is not None or self.reduce is not None else FIRST_FORMAT
+
+    def _written(self) -> dict[str, Any]:
+        """The fields by name, without those that came later and are not used."""
+        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        unused = [f.name for f in dataclasses.fields(self) if f.metadata == LATER]
+        return {k: v for k, v in values.items() if k not in unused or v is not None}
 
     @classmethod
     def from_json(cls, document: Any) -> Identity:
         """The identity that `to_json` wrote down; any other document is a StoreError."""
         try:
-            identity = cls(**{f.name: document[f.name] for f in dataclasses.fields(cls)})
+            fields = dataclasses.fields(cls)
+            later = {f.name for f in fields if f.metadata == LATER and f.name not in document}
+            identity = cls(**{f.name: document[f.name] for f in fields if f.name not in later})
             _ = identity.digest
         except _STRANGE as error:
             raise StoreError(
@@ -77,8 +105,7 @@ class Identity:
     @functools.cached_property
     def canonical(self) -> str:
         """One text for one identity."""
-        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        return json.dumps(_canonical(values), sort_keys=True, separators=(",", ":"))
+        return json.dumps(canonical(self._written()), sort_keys=True, separators=(",", ":"))
 
     @functools.cached_property
     def digest(self) -> str:
@@ -131,7 +158,7 @@ class Entry:
         return self.identity.at
 
     @property
-    def lanes(self) -> Mapping[str, tuple[float, ...]] | None:
+    def lanes(self) -> Mapping[str, Column] | None:
         """The columns of a block of lanes; None for a single run."""
         return self.identity.lanes
 
@@ -182,6 +209,10 @@ def entry_from_json(folder: Path, document: Mapping[str, Any]) -> Entry:
         created=created,
         content=content,
     )
+
+
+def _plain(column: Column) -> Any:
+    return dataclasses.asdict(column) if isinstance(column, LongColumn) else column
 
 
 def _is_finite(value: Any) -> bool:
@@ -236,53 +267,3 @@ class RepairReport:
 def run_id(folder: Path) -> str:
     """`study/arm/digest`, by which a person names a run."""
     return "/".join(folder.parts[-3:])
-
-
-def _whole(what: str, value: Any) -> int:
-    """A whole number, also as numpy or a float have it."""
-    found = value.item() if hasattr(value, "item") else value
-    if type(found) is float and found.is_integer():
-        found = int(found)
-    if type(found) is not int:
-        raise StoreError(f"the {what} of a run is a whole number, got {what}={value!r}.")
-    return found
-
-
-def _numbers(what: str, values: Any) -> tuple[int | float, ...]:
-    """Python numbers, also from numpy or from the words that JSON has for infinities; NaN is none."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise StoreError(f"{what} holds numbers, got {values!r}.")
-    return tuple(_number(what, value) for value in values)
-
-
-def _number(what: str, value: Any) -> int | float:
-    found = value.item() if hasattr(value, "item") else value
-    if found in ("inf", "-inf"):
-        found = float(found)
-    if (
-        type(found) not in (int, float) or found != found
-    ):  # not isnan, for which an integer may be too large
-        raise StoreError(f"{what} holds numbers, got {value!r}.")
-    return found
-
-
-def _lanes(lanes: Any) -> dict[str, tuple[int | float, ...]]:
-    if not isinstance(lanes, Mapping):
-        raise StoreError(f"lanes is a mapping from fields to their values, got {lanes!r}.")
-    return {
-        str(field): _numbers(f"the lane field {field}", values) for field, values in lanes.items()
-    }
-
-
-def _canonical(value: Any) -> Any:
-    """Numbers by value: 1 is 1.0, 0.1 is 1e-1; but -0.0 is not 0, and true is not 1."""
-    if isinstance(value, float):
-        negative_zero = value == 0 and math.copysign(1, value) < 0
-        if value.is_integer() and not negative_zero:
-            return int(value)
-        return ["float", value.hex()]
-    if isinstance(value, Mapping):
-        return {str(k): _canonical(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_canonical(v) for v in value]
-    return value

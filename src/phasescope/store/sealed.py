@@ -19,7 +19,8 @@ from .faults import REPAIR, Damaged, NewerFormat, TooLarge
 if TYPE_CHECKING:
     import numpy as np
 
-FORMAT = 1
+FORMAT = 2  # the newest that is read; it is written for identities that use what came later
+FIRST_FORMAT = 1
 # The largest JSON that is written or read. A record time takes 23 bytes of run.json, so 32 MiB hold
 # 1.4 million of them; 64 MiB of index hold 16,000 runs of 4 kB, and a larger store is read run by
 # run. Parsed, JSON takes up to 26 times its size if it is all lists and mappings, hence a limit on

@@ -27,7 +27,7 @@ from .paths import file_lock, inside, open_plain, read
 from .repair import link_problem, repair
 from .run_document import read_run
 from .sealed import (
-    FORMAT,
+    FIRST_FORMAT,
     LARGEST_INDEX,
     check_file_hash,
     check_hash,
@@ -119,7 +119,7 @@ class Store:
     def _write_index(self, runs: Mapping[str, Any]) -> None:
         """Keep the index. A store that can only be read is a store, and so is a very large one."""
         with contextlib.suppress(OSError):
-            sealed = seal({"format": FORMAT, "runs": runs}, None, LARGEST_INDEX)
+            sealed = seal({"format": FIRST_FORMAT, "runs": runs}, None, LARGEST_INDEX)
             write_atomically(inside(self.root, "index.json"), sealed, f".{os.getpid()}")
 
     def unfinished(self) -> list[Unfinished]:

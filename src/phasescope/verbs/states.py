@@ -21,6 +21,7 @@ from ..plan.dynamics import State
 from ..plan.observables import flag_word, stage_names
 from ..store import Entry, Store
 from ..store.sealed import pack_tensors
+from ..store.values import Column, LongColumn
 from ..study import find
 from .reading import find_entry
 
@@ -114,7 +115,13 @@ def _job_of(entry: Entry) -> Job:
     study = find(entry.study)
     arm = study.arm(entry.arm)
     spec = study.specify(None, arm, **entry.spec)
-    return Job(arm, spec, entry.seed, dict(entry.lanes or {}))
+    # Only shapes are asked for: of a wide block, whose numbers are in its records, the first will do.
+    columns = {name: _numbers(column) for name, column in (entry.lanes or {}).items()}
+    return Job(arm, spec, entry.seed, columns)
+
+
+def _numbers(column: Column) -> Sequence[float]:
+    return [column.first] * column.count if isinstance(column, LongColumn) else column
 
 
 def _shapes(job: Job, stage: int) -> dict[str, tuple[int, ...]]:

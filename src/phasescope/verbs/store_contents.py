@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..store import Entry, Identity, Store, Unfinished
+from ..store.values import ends, run_count
 
 UNREADABLE = "cannot be read"
 
@@ -55,18 +55,10 @@ def _asked(identity: Identity) -> dict[str, Any]:
     return {
         "spec": dict(identity.spec),
         "seed": identity.seed,
-        "lanes": _lanes(columns),
-        "swept": {name: [values[0], values[-1]] for name, values in columns.items() if values},
+        "lanes": run_count(list(columns.values())),
+        "swept": {name: ends(values) for name, values in columns.items() if len(values)},
         "at": None if identity.at is None else len(identity.at),
     }
-
-
-def _lanes(columns: Mapping[str, Sequence[float]]) -> int:
-    """How many runs a block holds, without the copies of the last one that fill it up."""
-    lanes = list(zip(*columns.values(), strict=False))  # a stranger's may differ in length
-    while len(lanes) > 1 and lanes[-1] == lanes[-2]:
-        lanes.pop()
-    return max(len(lanes), 1)
 
 
 def _position(position: dict[str, Any] | None) -> dict[str, Any] | None:
