@@ -92,6 +92,10 @@ from .plan.plan import Plan as Plan
 from .plan.plan import Stage as Stage
 from .plan.plan import arm as arm
 from .plan.plan import keep as keep
+from .plan.reductions import final as final
+from .plan.reductions import largest as largest
+from .plan.reductions import smallest as smallest
+from .plan.reductions import when as when
 from .plan.times import Schedule as Schedule
 from .plan.times import linear_times as linear_times
 from .plan.times import log_times as log_times

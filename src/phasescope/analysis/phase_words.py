@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from .types import ArrayLike
+
 
 def told(
     found: xr.DataArray,
@@ -37,6 +39,36 @@ def told(
         words["not_found"] = _not_found(times.size - came.size, times.size, without)
     found.attrs = words
     return found
+
+
+def told_crossing(
+    found: xr.DataArray,
+    of: str,
+    records: xr.DataArray,
+    level: ArrayLike,
+    direction: str,
+    last: bool = False,
+) -> xr.DataArray:
+    """The times at which what is called `of` goes through a level, with attributes that say so."""
+    said = f"{float(np.asarray(level)):.6g}" if np.ndim(level) == 0 else "its level"
+    which = "last time" if last else "time"
+    return told(
+        found,
+        records,
+        event=f"{which} at which {of} goes {direction} through {said}",
+        without=f"it never goes {direction} through {said} within the records",
+    )
+
+
+def told_sustained(found: xr.DataArray, of: str, records: xr.DataArray) -> xr.DataArray:
+    """The times from which on a condition on what is called `of` holds, with attributes that say so."""
+    return told(
+        found,
+        records,
+        event=f"time from which the condition on {of} holds to the end",
+        without="it is not true at the last record",
+        interpolated=False,
+    )
 
 
 def _resolution(came: np.ndarray, records: np.ndarray, interpolated: bool, both_sides: bool) -> str:

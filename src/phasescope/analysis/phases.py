@@ -22,7 +22,7 @@ from .change_points import ChangePoints as ChangePoints
 from .change_points import change_points as change_points
 from .log_time import local_slope as local_slope
 from .log_time import plateau as plateau
-from .phase_words import known, name_of, needs, told
+from .phase_words import known, name_of, needs, told, told_crossing, told_sustained
 from .types import ArrayLike
 
 # (times, values, levels) of one lane to one number
@@ -35,6 +35,7 @@ def crossing(
     direction: Literal["up", "down"] = "up",
     log_time: bool = False,
     along: str = "time",
+    last: bool = False,
 ) -> xr.DataArray:
     """First time at which da comes to a level, between two records.
 
@@ -49,6 +50,7 @@ def crossing(
     - `direction`: "up" comes to the level from below, "down" from above.
     - `log_time`: the straight line between two records is one in log time.
     - `along`: the axis of time.
+    - `last`: the last time at which it comes to the level, in place of the first.
 
     **Returns:** one time for each lane; NaN if it never came. A run that starts beyond the level
     has not crossed it. The attribute `resolution` says between which records it lies.
@@ -64,7 +66,7 @@ def crossing(
         here = np.flatnonzero((x[:-1] < 0) & (x[1:] >= 0))
         if not here.size:
             return np.nan
-        i = here[0]
+        i = here[-1] if last else here[0]
         part = -x[i] / (x[i + 1] - x[i])
         if part >= 1:
             return float(t[i + 1])
@@ -72,14 +74,8 @@ def crossing(
             return float(t[i] * (t[i + 1] / t[i]) ** part)
         return float(t[i] + part * (t[i + 1] - t[i]))
 
-    said = f"{float(np.asarray(level)):.6g}" if np.ndim(level) == 0 else "its level"
     found = _times(first, da, along, level).rename("crossing")
-    return told(
-        found,
-        da[along],
-        event=f"time at which {name_of(da)} goes {direction} through {said}",
-        without=f"it never goes {direction} through {said} within the records",
-    )
+    return told_crossing(found, name_of(da), da[along], level, direction, last)
 
 
 def sustained(condition: xr.DataArray, along: str = "time") -> xr.DataArray:
@@ -103,13 +99,7 @@ def sustained(condition: xr.DataArray, along: str = "time") -> xr.DataArray:
         return float(t[np.argmax(held)]) if held.any() else np.nan
 
     found = _times(first, condition, along).rename("sustained")
-    return told(
-        found,
-        condition[along],
-        event=f"time from which the condition on {name_of(condition)} holds to the end",
-        without="it is not true at the last record",
-        interpolated=False,
-    )
+    return told_sustained(found, name_of(condition), condition[along])
 
 
 def escape(

@@ -4,13 +4,19 @@ before anything runs."""
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..errors import SpecError
 from ..plan.plan import Arm
+from ..plan.reductions import Reduction, Reductions, as_reductions
 from ..plan.times import Times, asked_times
 from .tied import Tied, untied
+
+LATER = {
+    "later": True
+}  # of a field that came later: a request without it has the digest that it had
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,6 +28,8 @@ class Runs:
     changes: tuple[tuple[str, Any], ...]
     seed: int
     at: tuple[float, ...] | None
+    keep: tuple[str, ...] | None = dataclasses.field(default=None, metadata=LATER)
+    reduce: Reductions = dataclasses.field(default=(), metadata=LATER)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,8 +43,10 @@ class Sweeps:
     seeds: int
     at: tuple[float, ...] | None
     block: int | None = None
-    # Fields of `axes` that move together. It came later: a request without any has the digest that it had.
-    ties: tuple[tuple[str, ...], ...] = dataclasses.field(default=(), metadata={"later": True})
+    # Fields of `axes` that move together.
+    ties: tuple[tuple[str, ...], ...] = dataclasses.field(default=(), metadata=LATER)
+    keep: tuple[str, ...] | None = dataclasses.field(default=None, metadata=LATER)
+    reduce: Reductions = dataclasses.field(default=(), metadata=LATER)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,6 +83,8 @@ def runs(
     preset: str | None = None,
     seed: int = 0,
     at: Times | None = None,
+    keep: Sequence[str] | None = None,
+    reduce: Mapping[str, Reduction] | None = None,
     **changes: Any,
 ) -> Runs:
     """Ask for one run of an arm. Requests that are equal share their evidence.
@@ -82,13 +94,21 @@ def runs(
         True
 
     **Arguments:** `arm`: the function. `preset`: named Spec to start from. `seed`: root of all random
-    numbers. `at`: record times in place of the arm's own, numbers or a `Schedule`. `changes`: fields of
-    the Spec.
+    numbers. `at`: record times in place of the arm's own, numbers or a `Schedule`. `keep`, `reduce`: the
+    observables that are wanted, or what is made of them, as for `ps.run`. `changes`: fields of the Spec.
 
     **Returns:** a request, to be given to a claim or a figure.
     """
     times = None if at is None else tuple(asked_times(at))
-    return Runs(arm, preset, tuple(sorted(changes.items())), seed, times)
+    return Runs(
+        arm=arm,
+        preset=preset,
+        changes=tuple(sorted(changes.items())),
+        seed=seed,
+        at=times,
+        keep=_kept(keep),
+        reduce=as_reductions(reduce),
+    )
 
 
 def sweeps(
@@ -98,6 +118,8 @@ def sweeps(
     seeds: int = 1,
     at: Times | None = None,
     block: int | None = None,
+    keep: Sequence[str] | None = None,
+    reduce: Mapping[str, Reduction] | None = None,
     **fields: Any,
 ) -> Sweeps:
     """Ask for a sweep: fields given as lists are its axes, the others are changed for all.
@@ -108,8 +130,8 @@ def sweeps(
 
     **Arguments:** `arm`: the function. `tied`: fields that move together, from `ps.tied`. `preset`:
     named Spec to start from. `seeds`: how many. `at`: record times in place of the arm's own, numbers
-    or a `Schedule`. `block`: the width of a block. `fields`: fields of the Spec, lists or single
-    values.
+    or a `Schedule`. `block`: the width of a block. `keep`, `reduce`: the observables that are wanted,
+    or what is made of them, as for `ps.sweep`. `fields`: fields of the Spec, lists or single values.
 
     **Returns:** a request, to be given to a claim or a figure.
     """
@@ -123,6 +145,8 @@ def sweeps(
         at=None if at is None else tuple(asked_times(at)),
         block=block,
         ties=tuple(tie.names for tie in tied),
+        keep=_kept(keep),
+        reduce=as_reductions(reduce),
     )
 
 
@@ -170,6 +194,15 @@ def recorded(request: Runs | Sweeps, file: Path) -> Recorded:
     **Returns:** a request; the ledger marks the rows that rest on it.
     """
     return Recorded(request, file)
+
+
+def _kept(names: Sequence[str] | None) -> tuple[str, ...] | None:
+    """The observables that are kept, in an order that does not depend on how they were given."""
+    if names is None:
+        return None
+    if isinstance(names, str):
+        raise SpecError(f'keep is a list of names, such as keep=["loss"], got keep={names!r}.')
+    return tuple(sorted(set(names)))
 
 
 def _is_axis(value: Any) -> bool:

@@ -68,6 +68,7 @@ def run(
     preset: flags.Preset = None,
     seed: flags.Seed = 0,
     at: flags.At = None,
+    keep: flags.Keep = None,
     out: flags.OutFile = None,
     given: flags.Given = None,
     store: flags.StoreDir = None,
@@ -80,7 +81,7 @@ def run(
     check_names(study, arm, preset, fields or [])
     from .. import find
     from .. import run as run_arm
-    from .arguments import axis, parse
+    from .arguments import axis, names, parse
     from .exports import check_out, write_out
     from .given_file import given_arm
     from .output import emit
@@ -91,7 +92,16 @@ def run(
     numbers: dict[str, Any] = parse(_numbers(chosen, arm, preset, fields), fields or [])
     times = axis(at, "--at") if at else None
     begun = given_arm(chosen.arm(arm), given)
-    ds = run_arm(chosen, begun, preset=preset, seed=seed, at=times, store=store, **numbers)
+    ds = run_arm(
+        chosen,
+        begun,
+        preset=preset,
+        seed=seed,
+        at=times,
+        keep=names(keep),
+        store=store,
+        **numbers,
+    )
     write_out(ds, out)
     summary = run_summary(ds, all_times=at is not None, out=out)
     emit(summary, as_json, show_run, summary, ds)
@@ -105,6 +115,7 @@ def sweep(
     preset: flags.Preset = None,
     seeds: flags.Seeds = 1,
     at: flags.At = None,
+    keep: flags.Keep = None,
     tied: flags.Tied = None,
     given: flags.Given = None,
     block: flags.Block = None,
@@ -123,7 +134,7 @@ def sweep(
     from .. import sweep as sweep_arm
     from ..store import Store
     from ..verbs.sweep import sweep_cost
-    from .arguments import axes, axis, take_tied
+    from .arguments import axes, axis, names, take_tied
     from .executors import executor_at
     from .exports import check_out, write_out
     from .given_file import given_arm
@@ -140,6 +151,7 @@ def sweep(
         "seeds": seeds,
         "at": times,
         "block": block,
+        "keep": names(keep),
         "store": store,
     }
     begun = given_arm(chosen.arm(arm), given)

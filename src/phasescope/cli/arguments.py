@@ -100,6 +100,13 @@ def take_tied(groups: Sequence[str], values: dict[str, Any]) -> list[Tied]:
     return found
 
 
+def names(text: str | None) -> list[str] | None:
+    """Words from `a,b,c`; None if nothing was given."""
+    if text is None:
+        return None
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
 def axis(text: str, name: str) -> list[float]:
     """Numbers from `a,b,c` or `lo:hi:n[:log]`."""
     try:

@@ -61,6 +61,12 @@ At = Annotated[
     str | None,
     typer.Option(metavar="T,T,...", help="Record at these times: 100,600 or 1:1e4:50:log."),
 ]
+Keep = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME,NAME,...", help="Compute and keep only these observables: loss,accuracy."
+    ),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would run, and stop.")]
 Seed = Annotated[int, typer.Option(min=0)]
 Seeds = Annotated[int, typer.Option(min=1, help="Seeds 0, 1, ...: a further axis.")]

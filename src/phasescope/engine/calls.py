@@ -43,6 +43,8 @@ class Call(eqx.Module):
     stops: Num[Array | np.ndarray, " span"]
     is_record: Bool[Array | np.ndarray, " span"]  # whether the span ends at a record time
     asks_until: Bool[Array | np.ndarray, " span"]  # whether the stage may be left after it
+    # Whether the record at its end is one that was asked for, and so counts in reductions; None if there are none.
+    counts: Bool[Array | np.ndarray, " span"] | None = None
 
 
 class Pace:
@@ -102,6 +104,23 @@ def next_call(stage: Stage, times: np.ndarray, local: float, budget: int | None,
     if stage.until is not never:
         asks_until = np.isin(stops, stage.lay_out())
     return Call(starts, stops, is_record, asks_until)
+
+
+def counted(times: np.ndarray, stage: Stage | None, at: Sequence[float] | None) -> np.ndarray:
+    """Which records, at these times of the dataset, are among the times asked for; all, if none were.
+
+    Others are made beside them: at the end of a stage, and where its `until` is asked.
+    """
+    if at is None:
+        return np.ones(len(times), bool)
+    asked = np.asarray(sorted(at), float)
+    after = np.searchsorted(asked, times).clip(0, asked.size - 1)
+    before = (after - 1).clip(0)
+    gap = np.minimum(np.abs(times - asked[before]), np.abs(times - asked[after]))
+    allowed = SAME_TIME * np.abs(times)
+    if stage is not None and stage.dynamics.divisible:
+        allowed = allowed + 2 * BETWEEN_STEPS * float(stage.unit)
+    return gap <= allowed
 
 
 def spans(

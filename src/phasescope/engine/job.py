@@ -26,6 +26,8 @@ from .memory import within_memory
 from .plain_numbers import mistakes_placed, plain_numbers_named
 from .precision import exact_numbers
 from .programs import Inputs, Program, begin_run
+from .reductions import Carried
+from .wanted import EVERYTHING, Wanted
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,6 +81,7 @@ class Job:
     columns: Mapping[str, Sequence[float]] = dataclasses.field(default_factory=dict)
     at: tuple[float, ...] | None = None
     code: str = ""  # the fingerprint of the arm, if it has one
+    wanted: Wanted = EVERYTHING
 
     def recorded_at(self, times: Iterable[float]) -> Job:
         """The same job, recorded at other times of the dataset."""
@@ -87,6 +90,10 @@ class Job:
     def with_code(self, code: str) -> Job:
         """The same job, whose arm is known by the fingerprint of its code."""
         return self._with_same_plan(code=code)
+
+    def wanting(self, wanted: Wanted) -> Job:
+        """The same job, of which other things are wanted."""
+        return self._with_same_plan(wanted=wanted)
 
     def without_lanes(self) -> Job:
         """A single run of the same shapes."""
@@ -102,7 +109,13 @@ class Job:
     def program(self) -> Program:
         """The job's program, which knows the arm by its code, so that other code is compiled anew."""
         arm = cast(Arm, CodedArm(self.arm, self.code)) if self.code else self.arm
-        return Program(arm, is_block=self.is_block)
+        return Program(
+            arm,
+            is_block=self.is_block,
+            keep=self.wanted.measured,
+            reduce=self.wanted.reduce,
+            inspects=self.wanted.inspected,
+        )
 
     @property
     def is_block(self) -> bool:
@@ -212,6 +225,8 @@ class Chunk:
     - `work`: steps (or time) that were done.
     - `inspected`: the expensive observables, if the stage has ended.
     - `sound`: whether anybody's state is finite at its end.
+    - `carried`: what reductions carry at its end; None without any.
+    - `counts`: which of the records count in reductions; None without any.
     """
 
     position: Position
@@ -226,6 +241,8 @@ class Chunk:
     began: float = 0.0
     unit: float = 1.0
     sound: bool = True
+    carried: Carried | None = None
+    counts: np.ndarray | None = None
 
     @property
     def ends_stage(self) -> bool:
@@ -237,19 +254,25 @@ class Chunk:
         return (time - self.began) / self.unit
 
     def leaves(self) -> list[np.ndarray]:
-        """The arrays of the state, in order, as a checkpoint keeps them (keys as their raw words), then `done`."""
-        return leaves_of((self.state, self.done))
+        """The arrays of the state, in order, as a checkpoint keeps them (keys as their raw words), then `done`, `carried`."""
+        return leaves_of((self.state, self.done, self.carried))
 
 
 def observed(job: Job) -> tuple[type[Observables], type[Observables] | None]:
-    """The classes that the plan's `measure` and `inspect` return; remembered, since every block of a sweep asks."""
+    """The classes that the plan's `measure` and `inspect` return."""
+    measured, inspected = observables(job)
+    return type(measured), None if inspected is None else type(inspected)
+
+
+def observables(job: Job) -> tuple[Observables, Observables | None]:
+    """What the plan's `measure` and `inspect` return, with shapes in place of arrays."""
     found = shapes_of(job)
-    return type(found.measured), None if found.inspected is None else type(found.inspected)
+    return found.measured, found.inspected
 
 
 def shapes_of(job: Job) -> Shapes:
-    """What one run of the job is made of, as shapes; remembered as long as the process lives."""
-    one = job.without_lanes()
+    """What one run of the job is made of, as shapes; remembered, since every block of a sweep asks."""
+    one = job.without_lanes().wanting(EVERYTHING)
     name = one.shape()
     if name not in shapes:
         if len(shapes) >= SHAPES_KEPT:

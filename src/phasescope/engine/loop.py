@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import time
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -19,27 +20,40 @@ from jaxtyping import Array
 
 from ..errors import PlanError
 from ..plan.dynamics import State
-from ..plan.observables import Observables
+from ..plan.observables import Observables, known, only
 from ..plan.plan import Stage
-from .calls import Call, Pace, check_schedule, next_call, record_times, spans_per_call, work_of
+from .calls import (
+    Call,
+    Pace,
+    check_schedule,
+    counted,
+    next_call,
+    record_times,
+    spans_per_call,
+    work_of,
+)
 from .fused.choice import is_fused
 from .interrupts import interrupts_wait
 from .job import Chunk, Job, Position, Start
 from .leaves import tree_of
 from .memory import out_of_memory_named
-from .packing import known, unpack
+from .packing import unpack
 from .precision import exact_numbers
 from .programs import (
     Inputs,
     Program,
     Seen,
     advance_stage_jit,
+    begin_reductions_jit,
     begin_run,
     begin_run_jit,
     enter_stage,
     enter_stage_jit,
     inspect_state_jit,
 )
+from .reductions import Carried, begin_reductions
+
+WORTH_CUTTING = 2**22  # bytes of what a call gives, from which on its padding is left on the device
 
 pace = Pace()  # of the programs of this process
 
@@ -67,26 +81,42 @@ def _execute(job: Job, start: Start | None) -> Iterator[Chunk]:
     if start is None:
         first, like = _begin(job, inputs)
         yield first
-        position, state, done = first.position, first.state, first.done
+        position = first.position
+        here = Here(first.state, first.done, first.carried)
     else:
         position = start[0]
-        state, done = _resumed(job, inputs, start)
+        here = _resumed(job, inputs, start)
         like = eqx.filter_eval_shape(begin_run, job.program, inputs)[1]
+    like = only(like, job.program.keep)
     for index in range(position.stage, len(job.plan().stages)):
         stage = _StageRun(job, inputs, like, index)
         if position.local == 0:
-            state = enter_stage_jit(stage.program, inputs, state)
-            done = job.nobody_done()
-        for chunk in stage.chunks(position, state, done):
+            entered = enter_stage_jit(stage.program, inputs, here.state)
+            here = Here(entered, job.nobody_done(), here.carried)
+        for chunk in stage.chunks(position, here):
             yield chunk
-            position, state, done = chunk.position, chunk.state, chunk.done
+            position = chunk.position
+            here = Here(chunk.state, chunk.done, chunk.carried)
         position = dataclasses.replace(position, stage=index + 1)
+
+
+class Here(NamedTuple):
+    """What a run goes on from: its state, who has left the stage, and what reductions carry."""
+
+    state: State
+    done: Array
+    carried: Carried | None
 
 
 def _begin(job: Job, inputs: Inputs) -> tuple[Chunk, Observables]:
     """The record of the start, and what was measured, whose shapes are those of every record."""
-    state, *out = begin_run_jit(job.program, inputs)
-    measured, finite = jax.device_get(out)
+    program = job.program
+    state, seen, is_finite = begin_run_jit(program, inputs)
+    counts = counted(np.zeros(1), None, job.at)
+    carried = None
+    if program.reduce:
+        carried = begin_reductions_jit(program.reduce, seen, is_finite, counts[0])
+    measured, finite = jax.device_get((only(seen, program.keep), is_finite))
     chunk = Chunk(
         position=Position(),
         stage=0,
@@ -96,26 +126,39 @@ def _begin(job: Job, inputs: Inputs) -> tuple[Chunk, Observables]:
         state=state,
         done=job.nobody_done(),
         sound=bool(finite.any()),
+        carried=carried,
+        counts=counts if program.reduce else None,
     )
     return chunk, measured
 
 
-def _resumed(job: Job, inputs: Inputs, start: Start) -> tuple[State, Array]:
-    """State and `done` of a checkpoint; their shape follows from the plan."""
+def _resumed(job: Job, inputs: Inputs, start: Start) -> Here:
+    """What a checkpoint holds; the shapes of it follow from the plan."""
     position, leaves = start
     entered = position.stage + (position.local > 0)
 
-    def template(inputs: Inputs) -> tuple[State, Array]:
-        program = Program(job.arm, job.is_block)
-        state = begin_run(program, inputs)[0]
+    def template(inputs: Inputs) -> Here:
+        program = job.program
+        state, seen, finite = begin_run(program, inputs)
+        carried = None
+        if program.reduce:
+            carried = begin_reductions(program.reduce, seen, finite, True)
         for index in range(entered):
             state = enter_stage(program.at_stage(index), inputs, state)
-        return state, job.nobody_done()
+        return Here(state, job.nobody_done(), carried)
 
     try:
         return tree_of(eqx.filter_eval_shape(template, inputs), leaves)
     except ValueError as problem:
         raise PlanError(f"{job.arm.__name__}: {problem}.") from None
+
+
+def carried_in(job: Job, start: Start) -> Carried | None:
+    """What reductions carry at a position from which a run goes on."""
+    if not job.wanted.reduce:
+        return None
+    with exact_numbers():
+        return _resumed(job, job.inputs(), start).carried
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,29 +178,39 @@ class _StageRun:
     def stage(self) -> Stage:
         return self.job.plan().stages[self.index]
 
-    def chunks(self, position: Position, state: State, done: Array) -> Iterator[Chunk]:
+    def chunks(self, position: Position, here: Here) -> Iterator[Chunk]:
         """What each call gives, from a position in the stage to the end of the stage."""
         times = record_times(self.stage, self.stage.lay_out(), position.offset, self.job.at)
         room = spans_per_call(self.like)
         name = (self.job.shape(), self.index)
         budget = pace.budget(name)
         while times.size and position.stage == self.index:
-            call = next_call(self.stage, times, position.local, budget, room)
+            call = self.with_counts(
+                next_call(self.stage, times, position.local, budget, room), position
+            )
             clock = time.perf_counter()
-            state, done, out = advance_stage_jit(self.program, self.inputs, state, done, call)
-            seen = jax.device_get(out)
+            state, done, out, carried = advance_stage_jit(
+                self.program, self.inputs, here.state, here.done, call, here.carried
+            )
+            here = Here(state, done, carried)
+            seen = jax.device_get(_used(call, out))
             seconds = time.perf_counter() - clock
             work = work_of(call, self.stage.dynamics.divisible)
             budget = pace.learn(name, budget, work, seconds)
             chunk = self.chunk(
-                before=position, end=float(times[-1]), call=call, seen=seen, state=state, done=done
+                before=position, end=float(times[-1]), call=call, seen=seen, here=here
             )
             yield chunk
             position = chunk.position
 
-    def chunk(
-        self, before: Position, end: float, call: Call, seen: Seen, state: State, done: Array
-    ) -> Chunk:
+    def with_counts(self, call: Call, position: Position) -> Call:
+        """The call with the records that count in reductions, if there are any."""
+        if not self.program.reduce:
+            return call
+        times = position.offset + float(self.stage.unit) * np.asarray(call.stops)
+        return dataclasses.replace(call, counts=counted(times, self.stage, self.job.at))
+
+    def chunk(self, before: Position, end: float, call: Call, seen: Seen, here: Here) -> Chunk:
         """What one call gave, that began at the position `before` of a stage whose last time is `end`."""
         last, everybody_done = _last_span(call, seen)
         rows = _record_rows(call, last, everybody_done)
@@ -167,7 +220,7 @@ class _StageRun:
         inspected = {}
         if everybody_done or local >= end:
             position = Position(before.stage + 1, 0.0, before.offset + unit * local)
-            inspected = self.inspect(state)
+            inspected = self.inspect(here.state)
         packed = {kind: np.asarray(x)[rows] for kind, x in seen.measured.items()}
         return Chunk(
             position=position,
@@ -175,20 +228,31 @@ class _StageRun:
             time=before.offset + unit * np.asarray(call.stops)[rows],
             records=unpack(self.like, packed, self.program.is_block),
             finite=np.asarray(seen.finite)[rows],
-            state=state,
-            done=done,
+            state=here.state,
+            done=here.done,
             work=float(local - call.starts[0]),
             inspected=inspected,
             began=before.offset,
             unit=unit,
             sound=bool(seen.finite[last].any()),
+            carried=here.carried,
+            counts=None if call.counts is None else np.asarray(call.counts)[rows],
         )
 
     def inspect(self, state: State) -> dict[str, np.ndarray]:
         """The expensive observables at the end of the stage, if the plan has any."""
-        if self.job.plan().inspect is None:
+        if self.job.plan().inspect is None or self.program.inspects == ():
             return {}
         return _row(jax.device_get(inspect_state_jit(self.job.program, self.inputs, state)))
+
+
+def _used(call: Call, seen: Seen) -> Seen:
+    """What was seen without the padding of the call, where that saves bringing back megabytes."""
+    used = int((call.stops > call.starts).sum())
+    size = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(seen))
+    if size < WORTH_CUTTING or 2 * used > len(call.stops):
+        return seen
+    return jax.tree.map(lambda x: x[:used], seen)
 
 
 def _last_span(call: Call, seen: Seen) -> tuple[int, bool]:
@@ -196,9 +260,8 @@ def _last_span(call: Call, seen: Seen) -> tuple[int, bool]:
 
     `until` may have ended the stage for everybody: what follows in the call is padding.
     """
-    all_done = seen.done.reshape(len(seen.done), -1).all(axis=1)
-    if all_done.any():
-        return int(all_done.argmax()), True
+    if seen.all_done.any():
+        return int(seen.all_done.argmax()), True
     return int(np.flatnonzero(call.stops > call.starts)[-1]), False
 
 

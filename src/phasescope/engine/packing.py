@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Shaped
 
-from ..plan.observables import Observables
+from ..plan.observables import Observables, known
 
 Packed = dict[str, Shaped[Array, "number *lanes"]]
-
-
-def known(seen: Observables) -> dict[str, Any]:
-    """What was measured, by name."""
-    found = {f.name: getattr(seen, f.name) for f in dataclasses.fields(seen)}
-    return {name: x for name, x in found.items() if x is not None}
 
 
 def pack(seen: Observables, lanes: bool) -> Packed:

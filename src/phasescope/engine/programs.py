@@ -20,13 +20,15 @@ import jax.random as jr
 from jaxtyping import Array, Bool, Key, PyTree
 
 from ..plan.dynamics import State, is_finite
-from ..plan.observables import Observables
+from ..plan.observables import Observables, only
 from ..plan.plan import Arm, Stage, never
+from ..plan.reductions import Reductions
 from ..spec import Spec
 from .calls import Call
 from .fused.program import Unfusable
 from .fused.runs import OfOneRun, each_lane
 from .packing import Packed, pack
+from .reductions import Carried, begin_reductions, reduced
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,13 +36,25 @@ class Program:
     """Which program it is: that of an arm, for one run or for a block of them, at one of its stages.
 
     It is a static argument: programs that are equal are compiled once. With `fused` the runs of a block are fused lanes
-    in this stage: one kernel takes them from record to record.
+    in this stage: one kernel takes them from record to record. Of the observables only those of `keep` are brought
+    back (None: all), and those that `reduce` needs are looked at; of what is inspected at the end of a stage, those of
+    `inspects`. No other is computed.
     """
 
     arm: Arm
     is_block: bool = False
     stage: int = 0
     fused: bool = False
+    keep: tuple[str, ...] | None = None
+    reduce: Reductions = ()
+    inspects: tuple[str, ...] | None = None
+
+    @property
+    def measures(self) -> frozenset[str] | None:
+        """The observables that are computed at a record; None: all of them."""
+        if self.keep is None:
+            return None
+        return frozenset(self.keep) | {one.observable for _, one in self.reduce}
 
     def at_stage(self, index: int, fused: bool = False) -> Program:
         """The program of the same arm at another stage."""
@@ -72,11 +86,26 @@ class Inputs(eqx.Module):
 
 
 class Seen(eqx.Module):
-    """What a call gives for each of its spans; numbers that are measured are packed."""
+    """What a call gives for each of its spans; numbers that are measured are packed.
+
+    `all_done` says whether everybody has left the stage.
+    """
 
     measured: Packed
-    done: Bool[Array, "..."]
+    all_done: Bool[Array, "..."]
     finite: Bool[Array, "..."]
+
+
+class Moved(eqx.Module):
+    """What the loop over spans carries: the arrays of the state, who is done, and what reductions have so far."""
+
+    dynamic: State
+    done: Bool[Array, "..."]
+    carried: Carried | None
+
+
+# Of that loop: which span is next, what it carries, and what was seen.
+Walk = tuple[Array, Moved, Seen]
 
 
 def begin_run(program: Program, inputs: Inputs) -> tuple[State, Observables, Bool[Array, "..."]]:
@@ -93,7 +122,7 @@ def begin_run(program: Program, inputs: Inputs) -> tuple[State, Observables, Boo
     # The barrier keeps the compiler from working out the observables of a constant start by itself, slowly.
     arrays, rest = eqx.partition(_each(begin, program, inputs, *tables), eqx.is_inexact_array)
     state = eqx.combine(jax.lax.optimization_barrier(arrays), rest)
-    return state, _measure(program, inputs, state), is_finite(state.params, program.is_block)
+    return state, _measure(program, inputs, state)[0], is_finite(state.params, program.is_block)
 
 
 def enter_stage(program: Program, inputs: Inputs, state: State) -> State:
@@ -108,12 +137,18 @@ def enter_stage(program: Program, inputs: Inputs, state: State) -> State:
 
 
 def advance_stage(
-    program: Program, inputs: Inputs, state: State, done: Bool[Array, "..."], call: Call
-) -> tuple[State, Bool[Array, "..."], Seen]:
+    program: Program,
+    inputs: Inputs,
+    state: State,
+    done: Bool[Array, "..."],
+    call: Call,
+    carried: Carried | None = None,
+) -> tuple[State, Bool[Array, "..."], Seen, Carried | None]:
     """Advance over each span in turn; what is measured, who is done and who is finite after each.
 
     Only spans that end at a record time are measured, since that may cost more than the span. `until`
     is asked only where the call says so, or the end of a stage would depend on how the work was cut.
+    `carried` is what the reductions have so far, if the program has any.
     """
     stage = program.stage_of(inputs.spec)
     has_until = stage.until is not never
@@ -130,54 +165,62 @@ def advance_stage(
             return stage.dynamics.advance(state, t0, t1, program.step_key(inputs.key))
         return _advance(program, inputs, state, t0, t1)
 
-    def look(state: State, done: Array, asks: Array) -> tuple[Packed, Array]:
-        measured = _measure(program, inputs, state)
-        if has_until:
-            done = done | (asks & _until(program, inputs, measured))
-        return pack(measured, program.is_block), done
+    def look(
+        state: State, done: Array, carried: Carried | None, span: Call
+    ) -> tuple[Packed, Array, Carried | None]:
+        measured, stops = _measure(program, inputs, state, has_until)
+        if stops is not None:
+            done = done | (jnp.asarray(span.asks_until) & stops)
+        if carried is not None:
+            finite = is_finite(state.params, program.is_block)
+            carried = reduced(program.reduce, carried, measured, finite, jnp.asarray(span.counts))
+        return pack(only(measured, program.keep), program.is_block), done, carried
 
+    first_span = jax.tree.map(lambda x: x[0], spans)
     unmeasured = jax.tree.map(
         lambda x: jnp.zeros(x.shape, x.dtype),
-        jax.eval_shape(look, state, done, call.asks_until[0])[0],
+        jax.eval_shape(look, state, done, carried, first_span)[0],
     )
 
-    def one_span(dynamic: State, done: Array, span: Call) -> tuple[State, Seen]:
-        old = eqx.combine(dynamic, static)
+    def one_span(before: Moved, span: Call) -> tuple[Moved, Seen]:
+        old = eqx.combine(before.dynamic, static)
+        done = before.done
         new = move(old, jnp.asarray(span.starts), jnp.asarray(span.stops))
         if has_until:  # whoever is done stays where it stopped
             new = jax.tree.map(
                 lambda a, b: jnp.where(done, a, b) if eqx.is_array(b) else b, old, new
             )
         moved = eqx.filter(new, eqx.is_array)
-        measured, done = jax.lax.cond(
+        measured, done, carried = jax.lax.cond(
             span.is_record,
-            lambda dynamic, done: look(
-                eqx.combine(dynamic, static), done, jnp.asarray(span.asks_until)
-            ),
-            lambda dynamic, done: (unmeasured, done),
+            lambda dynamic, done, carried: look(eqx.combine(dynamic, static), done, carried, span),
+            lambda dynamic, done, carried: (unmeasured, done, carried),
             moved,
             done,
+            before.carried,
         )
-        return moved, Seen(measured, done, is_finite(new.params, program.is_block))
+        finite = is_finite(new.params, program.is_block)
+        return Moved(moved, done, carried), Seen(measured, done.all(), finite)
 
-    def is_active(carry: tuple[Array, State, Array, Seen]) -> Array:
+    def is_active(walk: Walk) -> Array:
         """Empty spans come last: they are not visited, nor is any after the end of everybody."""
-        index, _, done, _ = carry
-        return (index < count) & ~done.all()
+        index, moved, _ = walk
+        return (index < count) & ~moved.done.all()
 
-    def visit(carry: tuple[Array, State, Array, Seen]) -> tuple[Array, State, Array, Seen]:
-        index, dynamic, done, rows = carry
+    def visit(walk: Walk) -> Walk:
+        index, moved, rows = walk
         span = jax.tree.map(lambda x: x[index], spans)
-        dynamic, row = one_span(dynamic, done, span)
+        moved, row = one_span(moved, span)
         rows = jax.tree.map(lambda rows, x: rows.at[index].set(x), rows, row)
-        return index + 1, dynamic, row.done, rows
+        return index + 1, moved, rows
 
     empty = jax.tree.map(
-        lambda x: jnp.zeros((len(call.starts), *x.shape), x.dtype), Seen(unmeasured, done, done)
+        lambda x: jnp.zeros((len(call.starts), *x.shape), x.dtype),
+        Seen(unmeasured, done.all(), done),
     )
-    first = (jnp.zeros_like(count), dynamic, done, empty)
-    _, dynamic, done, seen = jax.lax.while_loop(is_active, visit, first)
-    return eqx.combine(dynamic, static), done, seen
+    first = (jnp.zeros_like(count), Moved(dynamic, done, carried), empty)
+    _, moved, seen = jax.lax.while_loop(is_active, visit, first)
+    return eqx.combine(moved.dynamic, static), moved.done, seen, moved.carried
 
 
 def inspect_state(program: Program, inputs: Inputs, state: State) -> Observables | None:
@@ -187,27 +230,29 @@ def inspect_state(program: Program, inputs: Inputs, state: State) -> Observables
         plan = program.arm(spec)
         if plan.inspect is None:
             return None
-        return plan.inspect(state.params)
+        return only(plan.inspect(state.params), program.inspects)
 
     return _each(inspect, program, inputs, state)
 
 
-def _measure(program: Program, inputs: Inputs, state: State) -> Observables:
-    def measure(spec: Spec, key: Array, state: State, *steps: Array) -> Observables:
-        return program.arm(spec).measure(state.params)
+def _measure(
+    program: Program, inputs: Inputs, state: State, asks_until: bool = False
+) -> tuple[Observables, Bool[Array, "..."] | None]:
+    """What is wanted of the observables, and whether they end the stage: `until` may look at all of them."""
 
-    if program.fused:
+    def measure(
+        spec: Spec, key: Array, state: State, *steps: Array
+    ) -> tuple[Observables, Array | None]:
+        plan = program.arm(spec)
+        seen = plan.measure(state.params)
+        stops = jnp.asarray(plan.stages[program.stage].until(seen)) if asks_until else None
+        return only(seen, program.measures), stops
+
+    if program.fused and (asks_until or program.measures != frozenset()):
         at_once = (jnp.zeros((), int), jnp.zeros((), int))
         with contextlib.suppress(Unfusable):
             return each_lane(measure, inputs.spec, inputs.key, state, at_once)
     return _each(measure, program, inputs, state)
-
-
-def _until(program: Program, inputs: Inputs, measured: Observables) -> Bool[Array, "..."]:
-    def until(spec: Spec, key: Array, measured: Observables) -> Array:
-        return jnp.asarray(program.stage_of(spec).until(measured))
-
-    return _each(until, program, inputs, measured)
 
 
 def _advance(program: Program, inputs: Inputs, state: State, t0: Array, t1: Array) -> State:
@@ -252,6 +297,7 @@ ONCE: Any = {"compiler_options": {"xla_backend_optimization_level": 0}}
 OFTEN: Any = {"compiler_options": {"xla_cpu_prefer_vector_width": 512}}
 
 begin_run_jit = eqx.filter_jit(begin_run, **ONCE)
+begin_reductions_jit = eqx.filter_jit(begin_reductions, **ONCE)
 enter_stage_jit = eqx.filter_jit(enter_stage, **ONCE)
 advance_stage_jit = eqx.filter_jit(advance_stage, **OFTEN)
 inspect_state_jit = eqx.filter_jit(inspect_state)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -61,6 +61,25 @@ def _or_none(annotation: Any) -> Any:
     return annotation | None
 
 
+def known(seen: Observables) -> dict[str, Any]:
+    """What was measured, by name."""
+    found = {f.name: getattr(seen, f.name) for f in dataclasses.fields(seen)}
+    return {name: x for name, x in found.items() if x is not None}
+
+
+def only(seen: Observables, names: Collection[str] | None) -> Observables:
+    """The observables of these names; the others are None, as if the arm did not know them. None: all of them."""
+    if names is None:
+        return seen
+    chosen = object.__new__(
+        type(seen)
+    )  # as a tree is rebuilt: arrays may have lanes, which no annotation has
+    for f in dataclasses.fields(seen):
+        value = getattr(seen, f.name) if f.name in names else None
+        object.__setattr__(chosen, f.name, value)
+    return chosen
+
+
 def axes(cls: type[Observables]) -> dict[str, tuple[str, ...]]:
     """The names of the axes of every observable, read off the annotations."""
     hints = typing.get_type_hints(cls)
@@ -91,7 +110,7 @@ def to_dataset(
     integers with CF flags, since the stores below know no stable fixed-width strings.
     """
     dims, variables = axes(cls), {}
-    fields = {f.name: f.metadata for f in dataclasses.fields(cls)}
+    fields = fields_of(cls)
     for name, values in records.items():
         shape = (*lead, "time", *dims[name])
         if values.ndim != len(shape):
@@ -110,6 +129,11 @@ def to_dataset(
     missing = {d: np.arange(ds.sizes[d]) for d in ds.dims if d not in ds.coords and d not in lead}
     given = {d: np.asarray(c) for d, c in coords.items() if d in ds.dims}
     return ds.assign_coords(missing | given)
+
+
+def fields_of(cls: type[Observables]) -> dict[str, Mapping[str, Any]]:
+    """What is said of every observable: symbol, meaning and unit."""
+    return {f.name: f.metadata for f in dataclasses.fields(cls)}
 
 
 def flag_word(name: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from ..engine.job import Chunk
+from ..engine.leaves import leaves_of
 
 Arrays = dict[str, np.ndarray]
 
@@ -49,6 +50,8 @@ class Records:
     - `inspected`: the expensive observables at the ends of stages; None if there are none yet.
     - `states`: the arrays of the state at the end of every stage that has ended, by the stage's index.
     - `diverged`: where a single run left the finite numbers, if it did.
+    - `counts`: which of the rows count in reductions; None if there are none.
+    - `reduced`: what reductions carry after the last row, by name.
     """
 
     time: np.ndarray
@@ -58,6 +61,8 @@ class Records:
     inspected: StageEnds | None = None
     states: Mapping[int, Sequence[np.ndarray]] = dataclasses.field(default_factory=dict)
     diverged: Divergence | None = None
+    counts: np.ndarray | None = None
+    reduced: Mapping[str, Arrays] = dataclasses.field(default_factory=dict)
 
     def while_finite(self) -> Records:
         """The records up to the first at which no lane is finite; how much was computed after it depends on the machine."""
@@ -79,11 +84,14 @@ class Records:
             finite=self.finite[:rows],
             measured=_first(rows, self.measured),
             inspected=inspected,
+            counts=None if self.counts is None else self.counts[:rows],
         )
 
     def to_arrays(self) -> Arrays:
         """The records as a checkpoint keeps them: arrays under names that `from_arrays` understands."""
         arrays = {"time": self.time, "stage": self.stage, "finite": self.finite}
+        if self.counts is not None:
+            arrays["counts"] = self.counts
         arrays |= {f"measured.{name}": x for name, x in self.measured.items()}
         if self.inspected is not None:
             arrays |= {
@@ -112,6 +120,7 @@ class Records:
             measured=_under("measured.", arrays),
             inspected=inspected,
             states=states,
+            counts=arrays.get("counts"),
         )
 
 
@@ -122,7 +131,7 @@ def part_of(chunk: Chunk) -> Records:
         inspected = StageEnds(chunk.time[-1:], np.array([chunk.stage]), chunk.inspected)
     states = {}
     if chunk.ends_stage:
-        states[chunk.stage] = chunk.leaves()[:-1]
+        states[chunk.stage] = leaves_of(chunk.state)
     return Records(
         time=chunk.time,
         stage=np.full(len(chunk.time), chunk.stage),
@@ -130,6 +139,7 @@ def part_of(chunk: Chunk) -> Records:
         measured=chunk.records,
         inspected=inspected,
         states=states,
+        counts=chunk.counts,
     )
 
 
@@ -139,6 +149,7 @@ def join(parts: Iterable[Records]) -> Records:
     states: dict[int, Sequence[np.ndarray]] = {}
     for part in parts:
         states |= part.states
+    counts = [part.counts for part in parts if part.counts is not None]
     return Records(
         time=np.concatenate([part.time for part in parts]),
         stage=np.concatenate([part.stage for part in parts]),
@@ -146,6 +157,7 @@ def join(parts: Iterable[Records]) -> Records:
         measured=_stacked([part.measured for part in parts]),
         inspected=_joined_ends([part.inspected for part in parts if part.inspected is not None]),
         states=states,
+        counts=np.concatenate(counts) if counts else None,
     )
 
 

@@ -30,7 +30,7 @@ def assemble(study: str, job: Job, records: Records, width: int) -> xr.Dataset:
     records = records.while_finite()
     diverged_at = divergence_times(job, records)
     ds = measured(job, records).assign_coords(diverged_at=diverged_at)
-    ds = with_derived(job, ds)
+    ds = with_derived(job, ds) if job.wanted.derives else ds.assign_coords(_columns(job))
     if job.at is not None:
         ds = at_times(ds, job.at)
     said = description(study, job, records, width, diverged_at)
@@ -79,13 +79,26 @@ def divergence_times(job: Job, records: Records) -> xr.Variable:
 
 def with_derived(job: Job, ds: xr.Dataset) -> xr.Dataset:
     """The records with what the plan derives from them; it finds the numbers of a run as coordinates."""
-    columns = {name: ("lane", np.asarray(values)) for name, values in job.columns.items()}
+    columns = _columns(job)
     shared = {}
     for name in lane_fields(job.arm, job.spec):
         value = getattr(job.spec, name)
         if name not in columns and value is not None:
             shared[name] = value
     return derived(job.plan().derive, ds.assign_coords(columns | shared)).drop_vars(list(shared))
+
+
+def _columns(job: Job) -> dict[str, tuple[str, np.ndarray]]:
+    """The numbers that differ from lane to lane, as coordinates."""
+    return {name: ("lane", np.asarray(values)) for name, values in job.columns.items()}
+
+
+def counted_times(job: Job, records: Records) -> np.ndarray:
+    """The times of the records that count in reductions, as the dataset has them."""
+    times = labels(records.time, job.at)[records.counts]
+    if job.at is None:
+        return times
+    return _nearest(np.sort(np.asarray(job.at, float)), times)
 
 
 def description(

@@ -23,13 +23,12 @@ import xarray as xr
 
 from ..claims.requests import Recorded, Request, Runs, Sized, Sweeps
 from ..engine.calls import Call
-from ..engine.packing import known
 from ..engine.precision import exact_numbers
 from ..engine.programs import Inputs, Program, advance_stage, begin_run, enter_stage, inspect_state
 from ..errors import PhasescopeError
 from ..identity.provenance import PRNG
 from ..plan.flow import flow
-from ..plan.observables import Observables, to_dataset
+from ..plan.observables import Observables, known, to_dataset
 from ..plan.plan import Arm, Plan, continuous_fields
 from ..records.dataset import labels
 from ..spec import Spec, field_types, float_fields
@@ -211,7 +210,7 @@ def _trace_programs(arm: Arm, spec: Spec, plan: Plan, seen: set[str]) -> list[Ob
             start = jnp.zeros(1, int if stage.dynamics.divisible else float)
             yes = jnp.ones(1, bool)
             call = Call(starts=start, stops=start + 1, is_record=yes, asks_until=yes)
-            state, _, _ = advance_stage(program, inputs, state, jnp.zeros((), bool), call)
+            state = advance_stage(program, inputs, state, jnp.zeros((), bool), call)[0]
             if plan.inspect:
                 inspected.append(inspect_state(program, inputs, state))
         return [measured, *inspected[-1:]]

@@ -12,10 +12,17 @@ import xarray as xr
 from ..claims.requests import Recorded, Request, Runs, Sized, Sweeps, Tables
 from ..engine.job import Job
 from ..engine.precision import exact_numbers
-from ..engine.programs import advance_stage_jit, begin_run_jit, enter_stage_jit, inspect_state_jit
+from ..engine.programs import (
+    advance_stage_jit,
+    begin_reductions_jit,
+    begin_run_jit,
+    enter_stage_jit,
+    inspect_state_jit,
+)
 from ..errors import PhasescopeError
 from ..records.derive import warn_of_underived
 from ..records.evidence_file import made_by_other_code, read
+from ..records.reduced import without_records
 from ..study import Study
 from .context import Context, cores
 from .run import find_or_run, is_stored
@@ -33,7 +40,8 @@ def forget_programs() -> None:
     Another study has no use for them, and whoever has finds them again in the cache on disk. What a user's own
     functions were compiled to stays.
     """
-    for program in (begin_run_jit, enter_stage_jit, advance_stage_jit, inspect_state_jit):
+    jitted = (begin_run_jit, begin_reductions_jit, enter_stage_jit, advance_stage_jit)
+    for program in (*jitted, inspect_state_jit):
         compiled: Any = getattr(program, "_cached")  # noqa: B009  (the jitted function inside an equinox one)
         compiled.clear_cache()
     gc.collect()
@@ -101,7 +109,8 @@ class Evidence:
             # What diverged is evidence too.
             found = find_or_run(self.study, self._job(request), self.context, throw=False)
             warn_of_underived(f"{self.study.name}.{request.arm.__name__}", found.dataset)
-            return found.dataset, (found.run_id,) if found.run_id else ()
+            ds = without_records(found.dataset, request.reduce)
+            return ds, (found.run_id,) if found.run_id else ()
         swept = run_layout(self._layout(request), self.context)
         return swept.dataset, tuple(dict.fromkeys(filter(None, swept.run_ids)))
 
@@ -112,6 +121,8 @@ class Evidence:
             preset=request.preset,
             seed=request.seed,
             at=request.at,
+            keep=request.keep,
+            reduce=request.reduce,
             changes=dict(request.changes),
         )
 
@@ -126,6 +137,8 @@ class Evidence:
             at=request.at,
             block=request.block,
             ties=request.ties,
+            keep=request.keep,
+            reduce=request.reduce,
         )
 
     def is_outdated(self, request: Request) -> bool:

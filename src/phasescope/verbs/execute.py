@@ -12,12 +12,14 @@ import numpy as np
 from ..engine.calls import total_work
 from ..engine.fused.choice import engine_path
 from ..engine.job import Chunk, Job, Position, work_before
-from ..engine.loop import execute
+from ..engine.loop import carried_in, execute
+from ..engine.reductions import Carried
 from ..errors import StoreError
 from ..identity.provenance import ENGINE_PATH, decisive, provenance
 from ..records.arrays import Divergence, Records, join, part_of
 from ..records.divergence import first_bad
 from ..records.names import check_run
+from ..records.reduced import on_the_host
 from ..store import Draft, Resumed
 from ..study import Study
 from .context import Context, Stopped
@@ -51,10 +53,12 @@ class Checkpoints:
         self.saved = _saved_records(draft, resumed)
         self.saved_at = time.monotonic()
         self.unsaved = Unsaved()
+        self.carried: Carried | None = None  # of reductions, after the last chunk
 
     def add(self, chunk: Chunk) -> None:
         """Remember what a call of the engine gave."""
         self.unsaved = self.unsaved.and_then(chunk)
+        self.carried = chunk.carried
 
     def save(self) -> None:
         """Write what is unsaved as one more checkpoint."""
@@ -117,6 +121,11 @@ def execute_with_checkpoints(
             if time.monotonic() - checkpoints.saved_at > context.save_every:
                 checkpoints.save()
     records = dataclasses.replace(checkpoints.records(), diverged=diverged)
+    if job.wanted.reduce:
+        carried = checkpoints.carried
+        if carried is None and start is not None:  # it went on from its end
+            carried = carried_in(job, start)
+        records = dataclasses.replace(records, reduced=on_the_host(carried))
     return Executed(records, checkpoints)
 
 

@@ -81,6 +81,8 @@ def _carried_out(study: Study, request: Runs | Sweeps, store: str | Path | bool)
             preset=request.preset,
             seed=request.seed,
             at=request.at,
+            keep=request.keep,
+            reduce=dict(request.reduce) or None,
             store=store,
             **fields,
         )
@@ -94,6 +96,8 @@ def _carried_out(study: Study, request: Runs | Sweeps, store: str | Path | bool)
         seeds=request.seeds,
         at=request.at,
         block=request.block,
+        keep=request.keep,
+        reduce=dict(request.reduce) or None,
         store=store,
         **fields,
         **axes,

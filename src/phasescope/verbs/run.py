@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,11 +18,16 @@ from ..errors import DeriveFailed
 from ..identity import Unidentified
 from ..identity.provenance import decisive, differences, provenance
 from ..plan.plan import Arm, fields_read
+from ..plan.reductions import Reduction, Reductions
 from ..plan.times import Times
-from ..records.dataset import assemble, snapshots_of, spec_text
+from ..records.choice import kept
+from ..records.dataset import snapshots_of, spec_text
 from ..records.derive import WHY, is_underived
 from ..records.divergence import divergence
+from ..records.finished import finished
+from ..records.reduced import tell_reductions, without_records
 from ..store import Draft, Entry, Identity, Resumed, Store
+from ..store.values import lanes_of
 from ..study import Study, find
 from .context import Context, default_context
 from .execute import execute_with_checkpoints
@@ -43,6 +50,8 @@ def run(
     preset: str | None = None,
     seed: int = 0,
     at: Times | None = None,
+    keep: Sequence[str] | None = None,
+    reduce: Mapping[str, Reduction] | None = None,
     store: str | Path | bool | None = None,
     progress: bool | None = None,
     **changes: Any,
@@ -63,6 +72,9 @@ def run(
     - `seed`: root of all random numbers.
     - `at`: record times in place of the arm's own, in the dataset's time: numbers, or a `Schedule`,
       which stands for the start and its times.
+    - `keep`: the observables that are wanted, by name; the others are not computed. All, if not given.
+    - `reduce`: what is made of the records as the run goes on (`ps.when`, `ps.final`, ...), by the name of
+      the result; the records themselves are kept only as far as `keep` names them.
     - `store`: a folder; `False` keeps nothing; by default `$PHASESCOPE_STORE`, else `./phasescope-runs`.
     - `progress`: whether to show a bar; by default on a terminal, and elsewhere a line every half minute.
     - `changes`: fields of the Spec.
@@ -70,18 +82,27 @@ def run(
     **Returns:** one variable for each observable; `ds.attrs` has the spec, id, folder and status.
     Coordinates say what they are (`symbol`, `long_name`, `units`).
 
-    **Raises:** `StudyNotFound`, `SpecError`, `PlanError` for what cannot be asked; `RunDiverged`,
+    **Raises:** `StudyNotFound`, `NameNotFound`, `SpecError`, `PlanError` for what cannot be asked; `RunDiverged`,
     whose `dataset` has the records so far; `StoreError`.
     """
     chosen = find(study)
-    job = requested_job(chosen, arm, preset=preset, seed=seed, at=at, changes=changes)
+    job = requested_job(
+        chosen,
+        arm,
+        preset=preset,
+        seed=seed,
+        at=at,
+        keep=keep,
+        reduce=reduce,
+        changes=changes,
+    )
     found = find_or_run(chosen, job, default_context(store, progress))
-    return without_a_mark_of_nothing(found.dataset)
+    return without_a_mark_of_nothing(without_records(found.dataset, job.wanted.reduce))
 
 
 def run_identity(study: Study, job: Job, context: Context, width: int = 1) -> Identity:
     """What was asked, and the code that answers it. Raises `Unidentified` if that code has no identity."""
-    lanes = {k: tuple(v) for k, v in job.columns.items()} or None
+    lanes = lanes_of(job.columns) or None
     first_lane = {k: v[0] for k, v in job.columns.items() if k != "seed"}
     spec = job.spec.replace(**first_lane).to_json()
     return Identity(
@@ -93,7 +114,27 @@ def run_identity(study: Study, job: Job, context: Context, width: int = 1) -> Id
         lanes=lanes,
         width=width,
         source=context.code(job.arm, type(job.spec)).digest,
+        keep=job.wanted.keep,
+        reduce=_described(job.wanted.reduce),
     )
+
+
+def _described(reductions: Reductions) -> dict[str, dict[str, Any]] | None:
+    """Reductions as plain values."""
+    if not reductions:
+        return None
+    return {
+        name: {"kind": type(one).__name__.lower()} | dataclasses.asdict(one)
+        for name, one in reductions
+    }
+
+
+def find_entry_for(store: Store, identity: Identity) -> Entry | None:
+    """The finished run that has what was asked for: itself, or the same run with all its observables."""
+    found = store.find(identity)
+    if found is None and identity.keep is not None and identity.reduce is None:
+        return store.find(dataclasses.replace(identity, keep=None))
+    return found
 
 
 def is_stored(study: Study, job: Job, context: Context, width: int = 1) -> bool:
@@ -101,7 +142,8 @@ def is_stored(study: Study, job: Job, context: Context, width: int = 1) -> bool:
     if context.store is None:
         return False
     try:
-        return context.store.find(run_identity(study, job, context, width)) is not None
+        identity = run_identity(study, job, context, width)
+        return find_entry_for(context.store, identity) is not None
     except Unidentified:
         return False
 
@@ -125,6 +167,9 @@ def find_or_run(
     else:
         result = _run_stored(study, job, context, context.store, identity, label, throw)
     labelled(result.dataset, study)
+    if job.wanted.reduce:  # the time has a unit now
+        told = tell_reductions(result.dataset, job.wanted.reduce)
+        result = Result(told, result.run_id)
     if throw and not job.is_block:
         _raise_if_unsound(study, job, result.dataset)
     return result
@@ -134,7 +179,7 @@ def _run_unstored(
     study: Study, job: Job, context: Context, identity: Identity | None, width: int, label: str
 ) -> Result:
     done = execute_with_checkpoints(study, job, context, None, None, label)
-    ds = assemble(study.name, job, done.records, width)
+    ds = finished(study.name, job, done.records, width)
     made = provenance(ds.attrs["precision"], engine_path(job))
     ds = ds.assign_attrs(provenance=json.dumps(decisive(made)))
     if identity is not None:
@@ -151,13 +196,13 @@ def _run_stored(
     label: str,
     throw: bool,
 ) -> Result:
-    entry = store.find(identity)
+    entry = find_entry_for(store, identity)
     if entry is not None:
         _warn_if_made_elsewhere(entry, job, context)
     else:
         with store.draft(identity) as draft:
             entry = draft.finished or _execute_into(study, job, context, draft, label, throw)
-    ds = store.load(entry).assign_attrs(
+    ds = kept(store.load(entry), job).assign_attrs(
         id=entry.id,
         folder=str(entry.folder),
         status=entry.status,
@@ -203,7 +248,7 @@ def _execute_into(
     resumed = draft.resume()
     begun = _begun_elsewhere(study, job, context, resumed)
     done = execute_with_checkpoints(study, job, context, draft, resumed, label)
-    ds = assemble(study.name, job, done.records, draft.identity.width)
+    ds = finished(study.name, job, done.records, draft.identity.width)
     if throw and not job.is_block and is_underived(ds) and ds.attrs["status"] != "diverged":
         # Not a finished run: the next call begins where this one ended, and derives again.
         done.checkpoints.save()

@@ -20,7 +20,7 @@ def check_run_fits(study: Study, job: Job, stored_limit: int | None = None) -> N
     lanes = max(job.lane_count, 1)
     side_by_side = f" of {lanes} lanes" if job.is_block else ""
     shapes = shapes_of(job)
-    one_record = bytes_of(shapes.measured)
+    one_record = bytes_of_record(job)
     records = lanes * one_record * certain_records(job)
     check_fits(
         f"{name}: the state{side_by_side}",
@@ -45,7 +45,7 @@ def check_sweep_fits(study: Study, job: Job, runs: int, width: int) -> None:
     """
     name = f"{study.name}.{job.arm.__name__}"
     shapes = shapes_of(job)
-    one_record = bytes_of(shapes.measured)
+    one_record = bytes_of_record(job)
     check_fits(
         f"{name}: a block of {width} lanes",
         width * (bytes_of(shapes.state) + one_record),
@@ -58,6 +58,15 @@ def check_sweep_fits(study: Study, job: Job, runs: int, width: int) -> None:
         machine_bytes(),
         "Take fewer values or seeds, or record at fewer times: at=[...] or --at T,T.",
     )
+
+
+def bytes_of_record(job: Job) -> int:
+    """The bytes of what one record of one run brings back."""
+    measured = shapes_of(job).measured
+    names = job.wanted.measured
+    if names is None:
+        return bytes_of(measured)
+    return sum(bytes_of(getattr(measured, name)) for name in names)
 
 
 def certain_records(job: Job) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import concurrent.futures as futures
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,8 +19,10 @@ from ..discovery import installed
 from ..errors import PlanError
 from ..plan.given import GivenArm
 from ..plan.plan import Arm
+from ..plan.reductions import Reduction
 from ..plan.times import Times
 from ..records.derive import warn_of_underived
+from ..records.reduced import tell_reductions, without_records
 from ..store import Store
 from ..study import Study, find
 from .context import Context, cores, default_context
@@ -45,6 +47,8 @@ def sweep(
     seeds: int | Sequence[int] = 1,
     at: Times | None = None,
     block: int | None = None,
+    keep: Sequence[str] | None = None,
+    reduce: Mapping[str, Reduction] | None = None,
     executor: futures.Executor | None = None,
     store: str | Path | bool | None = None,
     progress: bool | None = None,
@@ -61,14 +65,15 @@ def sweep(
 
     **Arguments:**
 
-    - `study`, `arm`, `preset`, `at`, `store`, `progress`: as for `run`.
+    - `study`, `arm`, `preset`, `at`, `keep`, `reduce`, `store`, `progress`: as for `run`.
     - `tied`: fields that move together along one axis, from `ps.tied`.
     - `seeds`: how many, or which.
     - `block`: how many lanes a block has, which is part of a run's identity.
     - `executor`: of `concurrent.futures`, to carry the tasks; threads of this process if not given.
     - `fields`: fields of the Spec; those given as lists are the axes.
 
-    **Returns:** a dataset with a dim for each axis, labelled by its field. A lane that left the finite
+    **Returns:** a dataset with a dim for each axis, labelled by its field; of `reduce` alone it has no
+    other dims. A lane that left the finite
     numbers is data: it has a time `diverged_at`, and NaN from there on.
 
     **Raises:** `StudyNotFound`, `SpecError`, `PlanError`, `StoreError`.
@@ -82,6 +87,8 @@ def sweep(
         at=at,
         block=block,
         ties=[tie.names for tie in tied],
+        keep=keep,
+        reduce=reduce,
     )
     swept = run_layout(layout, default_context(store, progress), executor)
     return without_a_mark_of_nothing(swept.dataset)
@@ -95,6 +102,8 @@ def sweep_cost(
     seeds: int | Sequence[int] = 1,
     at: Times | None = None,
     block: int | None = None,
+    keep: Sequence[str] | None = None,
+    reduce: Mapping[str, Reduction] | None = None,
     store: str | Path | bool | None = None,
     **fields: Any,
 ) -> dict[str, Any]:
@@ -108,6 +117,8 @@ def sweep_cost(
         at=at,
         block=block,
         ties=[tie.names for tie in tied],
+        keep=keep,
+        reduce=reduce,
     )
     return layout_cost(layout, default_context(store, progress=False))
 
@@ -146,6 +157,9 @@ def run_layout(layout: Layout, context: Context, executor: futures.Executor | No
     ds = fold(layout, [result.dataset for result in results])
     ds = mark_swept(ds, [axis for axis in (*layout.outer, *layout.inner) if axis != "seed"])
     ds = label(ds, layout.study)
+    reduce = layout.tasks[0].reduce
+    if reduce:
+        ds = without_records(tell_reductions(ds, reduce), reduce)
     # One text: a netCDF file has no lists of words.
     ids = " ".join(result.dataset.attrs.get("id", "") for result in results)
     ds = ds.assign_attrs(ids=ids)

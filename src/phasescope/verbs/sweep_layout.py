@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -14,7 +14,9 @@ from ..engine.job import Job
 from ..engine.precision import exact_numbers
 from ..errors import SpecError
 from ..plan.plan import Arm, continuous_fields, lane_fields
+from ..plan.reductions import Reduction, Reductions
 from ..plan.times import Times
+from ..records.choice import wanted_of
 from ..records.names import check_clashes
 from ..spec import Spec
 from ..study import Study
@@ -41,6 +43,8 @@ class Task:
     at: tuple[float, ...] | None
     width: int
     ties: tuple[tuple[str, ...], ...] = ()  # columns that are in range together
+    keep: tuple[str, ...] | None = None
+    reduce: Reductions = ()
 
     @property
     def lanes(self) -> int:
@@ -51,7 +55,14 @@ class Task:
         """The block, padded to its width by repeating the last lane."""
         changes = dict(self.changes)
         job = requested_job(
-            study, arm, preset=self.preset, seed=self.seed, at=self.at, changes=changes
+            study,
+            arm,
+            preset=self.preset,
+            seed=self.seed,
+            at=self.at,
+            keep=self.keep,
+            reduce=self.reduce,
+            changes=changes,
         )
         for point in self._points_to_check():
             study.specify(self.preset, arm, **changes | point)
@@ -111,6 +122,8 @@ def lay_out(
     at: Times | None = None,
     block: int | None = None,
     ties: Sequence[tuple[str, ...]] = (),
+    keep: Iterable[str] | None = None,
+    reduce: Mapping[str, Reduction] | Reductions | None = None,
 ) -> Layout:
     """Cut a sweep into blocks of lanes; fields given as lists are its axes, `block` is the width of a block.
 
@@ -130,6 +143,7 @@ def lay_out(
     seed_list = seed_numbers(study, seeds)
     if block is not None and not (is_whole(block) and block >= 1):
         raise SpecError(f"{study.name}: a block has one or more lanes, got block={block!r}.")
+    wanted = wanted_of(study.name, Job(arm, first), keep, reduce)
     widest = block or default_width(arm, first)
     times = None if at is None else time_numbers(study, at)
     runs = len(seed_list) * math.prod(map(len, [*inner.values(), *outer.values()]))
@@ -158,6 +172,8 @@ def lay_out(
                 at=times,
                 width=width if inner else 1,
                 ties=tuple(names for names in ties if names[0] in inner),
+                keep=wanted.keep,
+                reduce=wanted.reduce,
             )
             tasks.append(task)
     return Layout(study, arm, outer, inner, tuple(tasks), tied)

@@ -13,7 +13,9 @@ from ..engine.calls import horizon
 from ..engine.job import Job
 from ..errors import PlanError, SpecError, nearest
 from ..plan.plan import Arm, fields_read
+from ..plan.reductions import Reduction, Reductions
 from ..plan.times import Schedule, Times, asked_times
+from ..records.choice import wanted_of
 from ..study import Study
 
 SEEDS = 2**32  # a seed is below this number
@@ -28,16 +30,25 @@ def requested_job(
     preset: str | None = None,
     seed: int = 0,
     at: Times | None = None,
+    keep: Iterable[str] | None = None,
+    reduce: Mapping[str, Reduction] | Reductions | None = None,
     changes: Mapping[str, Any],
 ) -> Job:
-    """The run of an arm at a preset with changes, recorded at the times `at` or at the arm's own."""
+    """The run of an arm at a preset with changes, recorded at the times `at` or at the arm's own.
+
+    Only the observables of `keep` are wanted, or what `reduce` makes of them.
+    """
     chosen = study.arm(arm)
     check_read(study, chosen, changes)
     job = Job(chosen, study.specify(preset, chosen, **changes), seed_number(study, seed))
-    plan = job.plan()
-    if at is None:
-        return job
-    end = horizon(plan)
+    job.plan()  # it is made, so that mistakes are found early
+    if at is not None:
+        job = _recorded_at(study, job, at)
+    return job.wanting(wanted_of(study.name, job, keep, reduce))
+
+
+def _recorded_at(study: Study, job: Job, at: Times) -> Job:
+    end = horizon(job.plan())
     times = tuple(sorted(set(time_numbers(study, at))))
     if not times or times[0] < 0 or times[-1] > end * (1 + ROUNDING):
         raise PlanError(
