@@ -43,6 +43,7 @@ LONGEST = (
 # Left out by `make quick`: child processes that are killed or measured, and whole packages that are made.
 SLOW = (
     "core/test_benchmarks",
+    "core/test_cluster",
     "core/test_crash",
     "core/test_first_answers",
     "core/test_precision",

@@ -55,7 +55,9 @@ from .claims.requests import sweeps as sweeps
 from .claims.requests import tables as tables
 from .claims.tied import tied as tied
 from .claims.words import Word as Word
+from .cluster.workers import workers as workers
 from .engine.precision import exact_numbers as exact_numbers
+from .errors import ClusterUnreachable as ClusterUnreachable
 from .errors import DeriveFailed as DeriveFailed
 from .errors import MissingExtra as MissingExtra
 from .errors import NameNotFound as NameNotFound
@@ -66,6 +68,7 @@ from .errors import SpecError as SpecError
 from .errors import StoreError as StoreError
 from .errors import StudyBroken as StudyBroken
 from .errors import StudyNotFound as StudyNotFound
+from .errors import SweepIncomplete as SweepIncomplete
 from .figures.figure import figure as figure
 from .figures.style import PALETTE as PALETTE
 from .figures.style import legend as legend

@@ -8,6 +8,8 @@ PhasescopeError
 ├── StudyNotFound(LookupError)    no such study
 │   ├── NameNotFound              a study that has no such arm, preset, claim or figure
 │   └── StudyBroken               a study that is there and does not load
+├── SweepIncomplete               a sweep of which other processes could compute only a part
+├── ClusterUnreachable(ConnectionError)  no scheduler answers at an address
 ├── StoreError(OSError)           a store that cannot be read or written, or is damaged
 └── MissingExtra(ImportError)     an optional dependency that a command needs
 
@@ -128,6 +130,40 @@ class StoreError(PhasescopeError, OSError):
 
     >>> issubclass(ps.StoreError, OSError)
     True
+    """
+
+
+class SweepIncomplete(PhasescopeError, RuntimeError):
+    """A sweep of which other processes could compute only a part; that part is stored.
+
+        >>> issubclass(ps.SweepIncomplete, ps.PhasescopeError)
+        True
+
+    `dataset` is that part, with NaN for the rest; None if there is nothing. `failed` has the blocks that
+    were tried and given up, each with the reason: their workers died, or too little memory or time. The same
+    call computes only what is not stored.
+    """
+
+    dataset: xr.Dataset | None
+    failed: dict[str, str]
+
+    def __init__(self, message: str, dataset: Any, failed: dict[str, str]) -> None:
+        super().__init__(message)
+        self.dataset = dataset
+        self.failed = failed
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.dataset, self.failed)
+
+
+class ClusterUnreachable(PhasescopeError, ConnectionError):
+    """No scheduler answers at an address, or what answers is none.
+
+    >>> with ps.workers(cluster="tcp://127.0.0.1:1"):
+    ...     pass
+    Traceback (most recent call last):
+        ...
+    phasescope.errors.ClusterUnreachable: no scheduler answers at tcp://127.0.0.1:1 (Connection refused). ...
     """
 
 

@@ -119,7 +119,13 @@ def sweep(
     tied: flags.Tied = None,
     given: flags.Given = None,
     block: flags.Block = None,
+    workers: flags.Workers = None,
     cluster: flags.Cluster = None,
+    tls: flags.TlsFolder = None,
+    tls_ca: flags.TlsCa = None,
+    tls_cert: flags.TlsCert = None,
+    tls_key: flags.TlsKey = None,
+    time_limit: flags.TimeLimit = None,
     dry_run: flags.DryRun = False,
     out: flags.OutFile = None,
     store: flags.StoreDir = None,
@@ -135,7 +141,7 @@ def sweep(
     from ..store import Store
     from ..verbs.sweep import sweep_cost
     from .arguments import axes, axis, names, take_tied
-    from .executors import executor_at
+    from .executors import chosen_executor
     from .exports import check_out, write_out
     from .given_file import given_arm
     from .output import emit
@@ -159,7 +165,8 @@ def sweep(
     if dry_run:
         emit(cost, as_json, show_sweep_cost, cost)
         return
-    with executor_at(cluster) as executor:
+    files = {"ca": tls_ca, "cert": tls_cert, "key": tls_key}
+    with chosen_executor(workers, cluster, tls, files, time_limit) as executor:
         ds = sweep_arm(chosen, begun, *ties, executor=executor, **asked, **values)
     write_out(ds, out)
     summary = sweep_summary(ds, cost, Store(Store.default_root(store)).root, out)

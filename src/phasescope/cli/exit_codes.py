@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import PhasescopeError, RunDiverged, StoreError, StudyBroken
+from ..errors import PhasescopeError, RunDiverged, StoreError, StudyBroken, SweepIncomplete
 
 CHANGED = 1  # of `check` and `report`: a word changed; of `repair`: something was damaged
 BAD_INPUT = 2
@@ -10,6 +10,7 @@ NOT_CARRIED_OUT = 3  # of `check` and `report`
 BROKEN_STUDY = 4
 DIVERGED = 5
 UNREADABLE = 6
+INCOMPLETE = 7
 OUR_FAULT = 70
 INTERRUPTED = 130
 TERMINATED = 143
@@ -22,6 +23,7 @@ MEANINGS = {
     BROKEN_STUDY: "a study is broken: it does not load, or its own code failed",
     DIVERGED: "the run left the finite numbers",
     UNREADABLE: "a store, or another file, cannot be read or written",
+    INCOMPLETE: "a sweep is incomplete; the same command goes on with what is not stored",
     OUR_FAULT: "an error of phasescope itself",
     INTERRUPTED: "stopped by Ctrl-C",
     TERMINATED: "stopped by SIGTERM",
@@ -34,6 +36,8 @@ def code_of(error: PhasescopeError) -> int:
         return BROKEN_STUDY
     if isinstance(error, RunDiverged):
         return DIVERGED
+    if isinstance(error, SweepIncomplete):
+        return INCOMPLETE
     if isinstance(error, StoreError):
         return UNREADABLE
     return BAD_INPUT

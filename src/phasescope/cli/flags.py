@@ -85,7 +85,27 @@ Block = Annotated[
     typer.Option(min=1, help="Lanes in a block (fixed, padded; part of the identity)."),
 ]
 Cluster = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler to send the blocks to.")
+    str | None,
+    typer.Option(
+        metavar="ADDRESS", help="Send the blocks to a Dask scheduler, as tcp://HOST:8786."
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="N", help="Compute the blocks in so many processes of this machine."
+    ),
+]
+TlsFolder = Annotated[
+    Path | None,
+    typer.Option("--tls", metavar="FOLDER", help="Of --cluster: ca.pem, cert.pem and key.pem."),
+]
+TlsCa = Annotated[Path | None, typer.Option(metavar="FILE", help="In place of --tls, each file.")]
+TlsCert = Annotated[Path | None, typer.Option(metavar="FILE")]
+TlsKey = Annotated[Path | None, typer.Option(metavar="FILE")]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(metavar="SECONDS", help="Of a block on a worker; past it, it is set aside."),
 ]
 ClaimId = Annotated[
     str | None,

@@ -15,21 +15,21 @@ import xarray as xr
 
 from ..analysis.lanes import mark_swept
 from ..claims.tied import Tied, untied
-from ..discovery import installed
-from ..errors import PlanError
-from ..plan.given import GivenArm
+from ..errors import SweepIncomplete
 from ..plan.plan import Arm
 from ..plan.reductions import Reduction
 from ..plan.times import Times
 from ..records.derive import warn_of_underived
 from ..records.reduced import tell_reductions, without_records
-from ..store import Store
 from ..study import Study, find
 from .context import Context, cores, default_context
+from .elsewhere import Outcome, carry_out_elsewhere
 from .labels import label, without_a_mark_of_nothing
 from .run import Result, find_or_run, is_stored
 from .sweep_fold import fold
 from .sweep_layout import Layout, Task, lay_out
+
+NAMED = 5  # blocks that an error message names
 
 
 class Swept(NamedTuple):
@@ -69,14 +69,16 @@ def sweep(
     - `tied`: fields that move together along one axis, from `ps.tied`.
     - `seeds`: how many, or which.
     - `block`: how many lanes a block has, which is part of a run's identity.
-    - `executor`: of `concurrent.futures`, to carry the tasks; threads of this process if not given.
+    - `executor`: of `concurrent.futures`, to carry the tasks, such as `ps.workers`; threads of this process
+      if not given.
     - `fields`: fields of the Spec; those given as lists are the axes.
 
     **Returns:** a dataset with a dim for each axis, labelled by its field; of `reduce` alone it has no
     other dims. A lane that left the finite
     numbers is data: it has a time `diverged_at`, and NaN from there on.
 
-    **Raises:** `StudyNotFound`, `SpecError`, `PlanError`, `StoreError`.
+    **Raises:** `StudyNotFound`, `SpecError`, `PlanError`, `StoreError`; `SweepIncomplete`, whose `dataset`
+    is what there is, if other processes could not compute all of it.
     """
     layout = lay_out(
         find(study),
@@ -139,9 +141,14 @@ def layout_cost(layout: Layout, context: Context) -> dict[str, Any]:
 
 
 def run_layout(layout: Layout, context: Context, executor: futures.Executor | None = None) -> Swept:
-    """Run the tasks that the store lacks, then fold all of them into one dataset."""
-    if executor is not None and context.store is not None and not _is_local(executor):
-        _run_elsewhere(layout, context, executor)
+    """Run the tasks that the store lacks, then fold all of them into one dataset.
+
+    Raises `SweepIncomplete` if other processes were to do it, and could not do all.
+    """
+    if executor is not None and not _is_local(executor):
+        outcome = carry_out_elsewhere(layout, context, executor)
+        if outcome.aside or outcome.ended:
+            raise _incomplete(layout, context, outcome)
 
     def work(task: Task) -> Result:
         job = task.job(layout.study, layout.arm)
@@ -154,17 +161,49 @@ def run_layout(layout: Layout, context: Context, executor: futures.Executor | No
         for result in _map(work, layout.tasks, context, executor):
             results.append(result)
             tick(1)
-    ds = fold(layout, [result.dataset for result in results])
+    ds = _as_dataset(layout, [result.dataset for result in results])
+    warn_of_underived(layout.name, ds)
+    return Swept(ds, [result.run_id for result in results])
+
+
+def _as_dataset(layout: Layout, blocks: Sequence[xr.Dataset | None]) -> xr.Dataset:
+    """The blocks as one dataset; those that are missing are NaN."""
+    ds = fold(layout, blocks)
     ds = mark_swept(ds, [axis for axis in (*layout.outer, *layout.inner) if axis != "seed"])
     ds = label(ds, layout.study)
     reduce = layout.tasks[0].reduce
     if reduce:
         ds = without_records(tell_reductions(ds, reduce), reduce)
     # One text: a netCDF file has no lists of words.
-    ids = " ".join(result.dataset.attrs.get("id", "") for result in results)
-    ds = ds.assign_attrs(ids=ids)
-    warn_of_underived(layout.name, ds)
-    return Swept(ds, [result.run_id for result in results])
+    ids = [block.attrs.get("id", "") for block in blocks if block is not None]
+    return ds.assign_attrs(ids=" ".join(ids))
+
+
+def _incomplete(layout: Layout, context: Context, outcome: Outcome) -> SweepIncomplete:
+    """The error of a sweep of which only a part was computed, with that part."""
+    blocks: list[xr.Dataset | None] = []
+    for task, job in zip(layout.tasks, layout.jobs(), strict=True):
+        stored = is_stored(layout.study, job, context, task.width)
+        found = find_or_run(layout.study, job, context, task.width, throw=False) if stored else None
+        blocks.append(None if found is None else found.dataset)
+    count = sum(block is not None for block in blocks)
+    failed = {layout.tasks[number].in_words(): why for number, why in outcome.aside.items()}
+    ended = f"{outcome.ended}; " if outcome.ended else ""
+    again = "; run the same command again." if outcome.ended else "."
+    message = (
+        f"{layout.name}: {ended}{count} of {len(blocks)} blocks are stored{again}{_named(failed)}"
+    )
+    ds = None if count == 0 else without_a_mark_of_nothing(_as_dataset(layout, blocks))
+    return SweepIncomplete(message, ds, failed)
+
+
+def _named(failed: Mapping[str, str]) -> str:
+    """The end of an error message: the blocks that were given up, the first few with their reasons."""
+    if not failed:
+        return ""
+    named = [f"{block} ({why})" for block, why in failed.items()]
+    more = f"; and {len(named) - NAMED} more" if len(named) > NAMED else ""
+    return f" Not done: {'; '.join(named[:NAMED])}{more}. The same command tries only what is not stored."
 
 
 def _map(
@@ -192,32 +231,6 @@ def _map(
     finally:
         if own:
             pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _run_elsewhere(layout: Layout, context: Context, executor: futures.Executor) -> None:
-    """Other processes write into the store themselves and return only ids: a lost one loses nothing finished."""
-    name = layout.study.name
-    if name not in installed():
-        raise PlanError(
-            f"{name} is not an installed study, so other processes cannot find it: install it, or use threads."
-        )
-    if isinstance(layout.arm, GivenArm):
-        raise PlanError(
-            f"{layout.name} is given arrays, which are not sent to other processes: use threads."
-        )
-    assert context.store is not None
-    pending = [executor.submit(run_task, task, str(context.store.root)) for task in layout.tasks]
-    with context.meter(f"{name} on workers", len(pending)) as tick:
-        for future in futures.as_completed(pending):
-            future.result()
-            tick(1)
-
-
-def run_task(task: Task, root: str) -> str:
-    """What a worker process does: run one block into the store and return its id."""
-    study = find(task.study)
-    job = task.job(study, study.arm(task.arm))
-    return find_or_run(study, job, Context(Store(Path(root))), task.width, throw=False).run_id
 
 
 def _is_local(executor: futures.Executor) -> bool:

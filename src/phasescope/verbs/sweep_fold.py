@@ -11,20 +11,30 @@ from ..records.derive import UNDERIVED, is_underived
 from .sweep_layout import Layout, Task
 
 
-def fold(layout: Layout, results: Sequence[xr.Dataset]) -> xr.Dataset:
-    """Blocks of lanes back into a grid, last axis first."""
+def fold(layout: Layout, blocks: Sequence[xr.Dataset | None]) -> xr.Dataset:
+    """Blocks of lanes back into a grid, last axis first. One that is missing is NaN; there must be one that is not."""
+    model = next(block for block in blocks if block is not None)
+    results = [_absent(model) if block is None else block for block in blocks]
     grid = []
     for start in range(0, len(results), layout.blocks):
         stop = start + layout.blocks
         pairs = zip(layout.tasks[start:stop], results[start:stop], strict=True)
-        blocks = [_without_padding(task, ds) for task, ds in pairs]
-        joined = _concatenate(blocks, "lane") if len(blocks) > 1 else blocks[0]
+        parts = [_without_padding(task, ds) for task, ds in pairs]
+        joined = _concatenate(parts, "lane") if len(parts) > 1 else parts[0]
         grid.append(_unfold(joined, layout))
     for axis, values in reversed(layout.outer.items()):
         along = xr.Variable(axis, list(values))
         count = len(values)
         grid = [_concatenate(grid[i : i + count], along) for i in range(0, len(grid), count)]
     return grid[0].assign_coords(_followers(layout))
+
+
+def _absent(model: xr.Dataset) -> xr.Dataset:
+    """A block like another one, of which nothing is known."""
+    empty = {name: xr.full_like(v, np.nan, float) for name, v in model.data_vars.items()}
+    never = xr.full_like(model["diverged_at"], np.nan, float)
+    # Attributes that differ are dropped when blocks are joined: what names one run must not name all.
+    return model.assign(empty).assign_coords(diverged_at=never).assign_attrs(id="", folder="")
 
 
 def _followers(layout: Layout) -> dict[str, xr.Variable]:

@@ -51,6 +51,16 @@ class Task:
         """Lanes that were asked for."""
         return len(self.columns[0][1]) if self.columns else 1
 
+    def in_words(self) -> str:
+        """The numbers by which the block differs from the others of its sweep."""
+        words = [f"{name}={value}" for name, value in self.changes]
+        for name, values in self.columns:
+            low, high = min(values), max(values)
+            words.append(f"{name}={low:g}" if low == high else f"{name}={low:g} to {high:g}")
+        if "seed" not in dict(self.columns):
+            words.append(f"seed={self.seed}")
+        return " ".join(words)
+
     def job(self, study: Study, arm: Arm) -> Job:
         """The block, padded to its width by repeating the last lane."""
         changes = dict(self.changes)

@@ -1,0 +1,445 @@
+"""Kill a worker, the scheduler or the client at any time: the same command goes on. A poisoned block stands alone."""
+
+from __future__ import annotations
+
+import concurrent.futures as futures
+import datetime
+import json
+import multiprocessing
+import os
+import random
+import signal
+import socket
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import toys
+from dask_processes import PATIENCE, Processes, kill, wait_until
+from dask_processes import STUDY as FILE
+
+import phasescope as ps
+from phasescope.cluster import addresses, watch
+from phasescope.cluster.failures import TimeLimit
+from phasescope.store import Store
+from phasescope.store.mark import make_mark
+from phasescope.verbs.block_elsewhere import Parcel, run_parcel
+from phasescope.verbs.context import Context
+from phasescope.verbs.run import run_identity
+from phasescope.verbs.sweep_layout import lay_out
+
+STUDY = str(FILE)
+WIDTHS = list(range(1, 9))
+
+
+def stored(store: Path) -> dict[int, Path]:
+    """The finished blocks by their width."""
+    return {entry.spec["width"]: entry.folder / "run.json" for entry in Store(store).entries()}
+
+
+def at_least(store: Path, count: int, client) -> None:
+    enough = lambda: len(stored(store)) >= count or client.poll() is not None
+    wait_until(enough, f"{count} blocks")
+
+
+# --- killed at seeded moments ---------------------------------------------------------------------------------------
+
+
+def killed_again_and_again(folder: Path, seed: int) -> tuple[Path, Path, list[tuple[int, str]]]:
+    """A sweep whose worker, client and scheduler are killed, in this order; how every client but the killed one ended."""
+    chance = random.Random(seed)
+    store = folder / "store"
+    words = [f"width={','.join(map(str, WIDTHS))}", "eta=0.1,0.2,0.3", "pause=0.3"]
+    ends = []
+    with Processes(folder) as cluster:
+        for part in ("worker and client", "scheduler", "nothing"):
+            scheduler = cluster.start_scheduler()
+            for _ in range(3):
+                cluster.start_worker()
+            client = cluster.start_client(store, *words)
+            if part == "worker and client":
+                at_least(store, 1, client)
+                time.sleep(chance.uniform(0, 0.5))
+                victim = cluster.workers.pop(chance.randrange(3))
+                kill(victim, chance.choice([signal.SIGKILL, signal.SIGTERM]))
+                cluster.start_worker()
+                at_least(store, 2, client)
+                time.sleep(chance.uniform(0, 0.5))
+                kill(client)
+            elif part == "scheduler":
+                at_least(store, 4, client)
+                time.sleep(chance.uniform(0, 0.3))
+                kill(scheduler)
+            if part != "worker and client":
+                _, said = client.communicate(timeout=PATIENCE)
+                ends.append((client.returncode, said))
+            kill(scheduler)
+            cluster.kill_workers()
+    return store, cluster.log, ends
+
+
+@pytest.fixture(scope="module")
+def survivor(tmp_path_factory):
+    return killed_again_and_again(tmp_path_factory.mktemp("killed"), seed=2026)
+
+
+def serial(folder: Path):
+    return ps.sweep(
+        STUDY, "wander", width=WIDTHS, eta=[0.1, 0.2, 0.3], pause="0.3", store=folder / "serial"
+    )
+
+
+def again(store: Path):
+    return ps.sweep(STUDY, "wander", width=WIDTHS, eta=[0.1, 0.2, 0.3], pause="0.3", store=store)
+
+
+def begun_after_stored(store: Path, log: Path) -> list[int]:
+    """Blocks that somebody began when they had been stored already."""
+    done = {width: file.stat().st_mtime for width, file in stored(store).items()}
+    begun = [line.split() for line in log.read_text().splitlines()]
+    return [int(width) for width, moment in begun if float(moment) > done[int(width)]]
+
+
+def test_a_sweep_whose_parts_were_killed_one_after_the_other_gives_the_serial_digits(
+    survivor, tmp_path
+):
+    assert sorted(stored(survivor[0])) == WIDTHS
+    assert toys.same_bits(again(survivor[0]), serial(tmp_path))
+
+
+def test_no_finished_block_is_computed_again(survivor):
+    store, log, _ = survivor
+    assert begun_after_stored(store, log) == []
+    assert len(log.read_text().splitlines()) >= len(WIDTHS)
+
+
+def test_a_lost_scheduler_says_in_one_line_what_to_do_and_the_next_command_ends_well(survivor):
+    (lost, said), (last, _) = survivor[2]
+    if lost == 0:  # the kill came when all was done
+        pytest.skip("the sweep was faster than its killer")
+    assert (lost, last, said.count("\n")) == (7, 0, 1), said
+    assert "of 8 blocks are stored; run the same command again." in said
+
+
+@pytest.mark.full  # the same story with other moments
+@pytest.mark.parametrize("seed", range(6))
+def test_whatever_the_moment_of_the_kills_the_digits_are_the_serial_ones(seed, tmp_path):
+    store, log, ends = killed_again_and_again(tmp_path, seed)
+    assert (ends[-1][0], begun_after_stored(store, log)) == (0, [])
+    assert toys.same_bits(again(store), serial(tmp_path))
+
+
+# --- poison ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def poisoned(tmp_path_factory):
+    """A sweep on three local workers with a block that crashes, one that never ends, and one without memory."""
+    import psutil
+
+    store = tmp_path_factory.mktemp("poisoned") / "store"
+    me = psutil.Process()
+    with ps.workers(3, time_limit=20) as pool:
+        family = [me, *me.children(recursive=True)]
+        heard = {
+            place.laddr.ip
+            for process in family
+            for place in process.net_connections()
+            if place.status == psutil.CONN_LISTEN
+        }
+        started = [" ".join(process.cmdline()) for process in family[1:]]
+        poisons = ["none", "crash", "endless", "memory"]
+        with pytest.raises(ps.SweepIncomplete) as caught:
+            ps.sweep(STUDY, "wander", poison=poisons, width=[2, 3], store=store, executor=pool)
+    return caught.value, store, heard, started
+
+
+def test_poisoned_blocks_are_named_with_their_reasons_and_no_others(poisoned):
+    found = {block.split()[0]: why for block, why in poisoned[0].failed.items()}
+    assert {poison: why.split(":")[0] for poison, why in found.items()} == {
+        "poison=crash": "the worker died",
+        "poison=endless": "past its time limit of 20 s",
+        "poison=memory": "too little memory",
+    }
+    assert len(poisoned[0].failed) == 6
+
+
+def test_the_rest_of_a_poisoned_sweep_is_done_and_the_error_carries_it(poisoned, tmp_path):
+    error = poisoned[0]
+    alone = ps.sweep(STUDY, "wander", width=[2, 3], store=tmp_path)
+    assert error.dataset is not None
+    np.testing.assert_array_equal(error.dataset.weight.sel(poison="none"), alone.weight)
+    assert np.isnan(error.dataset.weight.sel(poison=["crash", "endless", "memory"])).all()
+    assert "2 of 8 blocks are stored" in str(error) and "\n" not in str(error)
+
+
+def test_local_workers_listen_on_the_loopback_interface_alone(poisoned):
+    assert poisoned[2] == {"127.0.0.1"}
+
+
+def test_local_workers_are_not_forked(poisoned):
+    assert sum("spawn_main" in words for words in poisoned[3]) == 3
+
+
+def test_an_error_of_the_study_fails_at_once(tmp_path):
+    with (
+        ps.workers(1) as pool,
+        pytest.raises(ZeroDivisionError, match="the study is wrong"),
+    ):
+        ps.sweep(STUDY, "wander", poison=["broken"], width=WIDTHS, store=tmp_path, executor=pool)
+
+
+@pytest.mark.full  # takes most of a gigabyte
+def test_a_block_that_eats_its_workers_memory_is_set_aside(tmp_path):
+    with Processes(tmp_path) as cluster:
+        cluster.start_scheduler()
+        cluster.start_worker("--nanny", "--memory-limit", "900MB")
+        with (
+            ps.workers(cluster=cluster.address) as pool,
+            pytest.raises(ps.SweepIncomplete, match=r"1 of 2 blocks are stored.*poison=hunger"),
+        ):
+            ps.sweep(STUDY, "wander", poison=["none", "hunger"], store=tmp_path, executor=pool)
+
+
+def test_a_broken_pool_says_in_one_line_what_to_do(tmp_path):
+    spawn = multiprocessing.get_context("spawn")
+    with (
+        futures.ProcessPoolExecutor(1, mp_context=spawn) as pool,
+        pytest.raises(ps.SweepIncomplete) as caught,
+    ):
+        ps.sweep(STUDY, "wander", poison=["none", "crash"], store=tmp_path, executor=pool)
+    assert "a process of the pool died" in str(caught.value)
+    assert "1 of 2 blocks are stored; run the same command again." in str(caught.value)
+
+
+def test_processes_are_never_forked(tmp_path):
+    fork = multiprocessing.get_context("fork")
+    with (
+        futures.ProcessPoolExecutor(1, mp_context=fork) as pool,
+        pytest.raises(ps.PlanError, match="would be forked"),
+    ):
+        ps.sweep(STUDY, "wander", width=[1, 2], store=tmp_path, executor=pool)
+
+
+def test_without_a_store_nothing_can_come_back():
+    with (
+        futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool,
+        pytest.raises(ps.PlanError, match="bring their results back through the store"),
+    ):
+        ps.sweep(STUDY, "wander", width=[1, 2], store=False, executor=pool)
+
+
+# --- what a worker makes sure of ------------------------------------------------------------------------------------
+
+
+def parcel(store: Path, **changes) -> Parcel:
+    study = ps.find(STUDY)
+    [task] = lay_out(study, "wander", {"width": 2}).tasks
+    digest = run_identity(study, task.job(study, study.arm("wander")), Context()).digest
+    known = {"digest": digest, "root": str(store), "mark": make_mark(store)}
+    return Parcel(task, STUDY, **known | changes)
+
+
+def test_a_worker_stores_the_block_and_returns_its_name(tmp_path):
+    assert run_parcel(parcel(tmp_path)) == Store(tmp_path).entries()[0].identity.digest
+
+
+@pytest.mark.parametrize("has_mark", [True, False])
+def test_a_worker_with_another_folder_of_that_name_refuses_to_compute(
+    tmp_path, monkeypatch, has_mark
+):
+    monkeypatch.setattr("phasescope.verbs.block_elsewhere.SIGHT", 0.0)
+    asked = parcel(tmp_path / "asked")
+    here = tmp_path / "here"
+    here.mkdir()
+    if has_mark:
+        make_mark(here)
+    with pytest.raises(
+        ps.StoreError, match=r"does not see the store .* a folder that all workers share"
+    ):
+        run_parcel(Parcel(asked.task, asked.study, asked.digest, str(here), asked.mark))
+    assert Store(here).entries() == []
+
+
+def test_a_worker_with_other_code_refuses_to_compute(tmp_path):
+    with pytest.raises(ps.PlanError, match="has other code of poisonous"):
+        run_parcel(parcel(tmp_path, digest="0" * 16))
+    assert Store(tmp_path).entries() == []
+
+
+def test_the_mark_of_a_store_stays(tmp_path):
+    assert make_mark(tmp_path) == make_mark(tmp_path)
+
+
+def test_a_call_past_its_limit_is_told_to_stop():
+    told = threading.Event()
+
+    def patient(stop: threading.Event) -> None:
+        stop.wait(60)
+        told.set()
+        raise KeyboardInterrupt
+
+    with pytest.raises(TimeLimit, match="longer than"):
+        watch.watched(patient, 0.1)
+    assert told.is_set()
+
+
+def test_a_call_past_its_limit_that_does_not_listen_is_left_behind(monkeypatch):
+    monkeypatch.setattr(watch, "GRACE", 0.1)
+    with pytest.raises(TimeLimit):
+        watch.watched(lambda stop: time.sleep(1.0), 0.1)
+
+
+def test_a_call_within_its_limit_gives_what_it_gives():
+    assert watch.watched(lambda stop: 7, 60.0) == 7
+
+
+# --- addresses ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("address", "error", "words"),
+    [
+        ("garbage", ps.SpecError, '"garbage" is no address of a scheduler'),
+        ("", ps.SpecError, "is no address of a scheduler"),
+        ("tcp://", ps.SpecError, "is no address of a scheduler"),
+        ("http://127.0.0.1:80", ps.SpecError, "is no address of a scheduler"),
+        ("tcp://127.0.0.1:99999", ps.SpecError, "is no address of a scheduler"),
+        ("tcp://me@127.0.0.1:8786", ps.SpecError, "is no address of a scheduler"),
+        ("tls://127.0.0.1:8786", ps.SpecError, "give its TLS files"),
+        ("127.0.0.1:1", ps.ClusterUnreachable, "no scheduler answers at tcp://127.0.0.1:1"),
+        ("tcp://[::1]:1", ps.ClusterUnreachable, "no scheduler answers at"),
+        ("tcp://no-such-host.invalid:8786", ps.ClusterUnreachable, "no scheduler answers"),
+    ],
+)
+def test_a_bad_address_is_an_error_at_once(address, error, words):
+    began = time.monotonic()
+    with pytest.raises(error, match=words), ps.workers(cluster=address):
+        pass
+    assert time.monotonic() - began < 10
+
+
+def test_something_else_that_listens_is_no_scheduler(monkeypatch):
+    monkeypatch.setattr(addresses, "HANDSHAKE", 1.0)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        address = f"tcp://127.0.0.1:{other.getsockname()[1]}"
+        with (
+            pytest.raises(ps.ClusterUnreachable, match="is no scheduler that can be used"),
+            ps.workers(cluster=address),
+        ):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({}, "give one of them"),
+        ({"count": 2, "cluster": "tcp://127.0.0.1:8786"}, "give one of them"),
+        ({"count": 0}, "one or more workers"),
+        ({"count": 2, "time_limit": 0.0}, "seconds above 0"),
+        ({"count": 2, "time_limit": float("nan")}, "seconds above 0"),
+        ({"count": 2, "tls": "keys"}, "TLS files are for a cluster"),
+        ({"cluster": "tls://127.0.0.1:8786", "tls": "no/such/folder"}, "is not there"),
+        ({"cluster": "tls://127.0.0.1:8786", "tls": {"ca": "x"}}, "three files"),
+    ],
+)
+def test_workers_that_make_no_sense_are_refused(asked, words):
+    with pytest.raises(ps.SpecError, match=words), ps.workers(**asked):
+        pass
+
+
+# --- TLS ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory) -> Path:
+    """A folder with a key and a certificate that vouches for itself."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    folder = tmp_path_factory.mktemp("secret-keys")
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "phasescope tests")])
+    today = datetime.datetime.now(datetime.UTC)
+    day = datetime.timedelta(days=1)
+    built = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    certificate = (
+        built.not_valid_before(today - day).not_valid_after(today + day).sign(key, hashes.SHA256())
+    ).public_bytes(serialization.Encoding.PEM)
+    (folder / "ca.pem").write_bytes(certificate)
+    (folder / "cert.pem").write_bytes(certificate)
+    private = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    (folder / "key.pem").write_bytes(private)
+    return folder
+
+
+def test_an_encrypted_cluster_takes_blocks_and_the_keys_appear_nowhere(keys, tmp_path):
+    files = {
+        f"--tls-{n}-file" if n == "ca" else f"--tls-{n}": keys / f"{n}.pem"
+        for n in ("ca", "cert", "key")
+    }
+    store = tmp_path / "store"
+    with Processes(tmp_path, [str(word) for pair in files.items() for word in pair]) as cluster:
+        cluster.start_scheduler()
+        cluster.start_worker()
+        with ps.workers(cluster=cluster.address, tls=keys) as pool:
+            swept = ps.sweep(STUDY, "wander", width=[1, 2], store=store, executor=pool)
+    written = b"".join(file.read_bytes() for file in store.rglob("*") if file.is_file())
+    assert swept.sizes["width"] == 2
+    assert len(stored(store)) == 2
+    assert keys.name.encode() not in written + json.dumps(swept.attrs).encode()
+
+
+def test_a_key_that_does_not_belong_is_said_at_once(keys, tmp_path):
+    for name in ("ca.pem", "cert.pem"):
+        (tmp_path / name).write_bytes((keys / name).read_bytes())
+    (tmp_path / "key.pem").write_text("no key")
+    with (
+        pytest.raises(
+            ps.SpecError, match="cert and key cannot be read, or do not belong"
+        ) as caught,
+        ps.workers(cluster="tls://127.0.0.1:8786", tls=tmp_path),
+    ):
+        pass
+    assert str(tmp_path) not in str(caught.value)
+
+
+# --- the command line -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["--cluster", "garbage"], "is no address of a scheduler"),
+        (["--cluster", "tcp://127.0.0.1:1"], "no scheduler answers at tcp://127.0.0.1:1"),
+        (["--workers", "2", "--cluster", "tcp://127.0.0.1:1"], "give one of them"),
+        (["--tls", "keys"], "are for --cluster"),
+        (["--time-limit", "3"], "add --workers N or --cluster"),
+        (["--cluster", "tls://127.0.0.1:1", "--tls", "a", "--tls-ca", "b"], "all three files"),
+    ],
+)
+def test_a_bad_flag_is_one_line(flags, words, tmp_path, monkeypatch, capsys):
+    from phasescope.cli import app
+
+    asked = ["sweep", STUDY, "wander", "width=1,2", "--store", str(tmp_path), *flags]
+    monkeypatch.setattr("sys.argv", ["phasescope", *asked])
+    with pytest.raises(SystemExit) as end:
+        app.main()
+    said = capsys.readouterr().err
+    assert (end.value.code, said.count("\n")) == (2, 1), said
+    assert words in said
+
+
+def test_secrets_of_the_environment_are_in_no_manifest(tmp_path, monkeypatch):
+    monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY", "/home/me/secret-key.pem")
+    run_parcel(parcel(tmp_path))
+    written = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+    assert b"secret-key" not in written
+    assert os.environ["DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY"]
