@@ -33,6 +33,7 @@ from .calls import (
     work_of,
 )
 from .fused.choice import is_fused
+from .guard import check_arithmetic
 from .interrupts import interrupts_wait
 from .job import Chunk, Job, Position, Start
 from .leaves import tree_of
@@ -60,6 +61,8 @@ pace = Pace()  # of the programs of this process
 
 def execute(job: Job, start: Start | None = None) -> Iterator[Chunk]:
     """Run the job from the beginning, or from a position and the leaves of its state; yields as it goes."""
+    with interrupts_wait():
+        check_arithmetic()
     generator = _execute(job, start)
     while True:
         # Entered anew for each piece, so that the caller's own code never sees it.
