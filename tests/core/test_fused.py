@@ -19,6 +19,7 @@ from phasescope.engine.job import Job
 from phasescope.engine.precision import exact_numbers
 from phasescope.engine.programs import Program, advance_one, begin_run, enter_stage
 from phasescope.plan.plan import lane_fields
+from phasescope.verbs import sweep_layout
 
 STEPS = (jnp.array(0), jnp.array(3))
 # Arms whose steps count and draw no random numbers, small enough for a kernel at the preset `tiny`.
@@ -263,6 +264,25 @@ def test_the_path_depends_on_what_was_asked_and_on_the_device(monkeypatch):
     assert not choice.is_fused(job.without_lanes(), 0)
     short = Job(toys.quadratic, toys.Spec(steps=100), columns={"eta": etas})
     assert not choice.is_fused(short, 0)
+
+
+def width_on_a_gpu(monkeypatch, lanes, keep=None, **changes):
+    """The width of the blocks of a sweep of so many runs of `quadratic`, if there were a GPU."""
+    monkeypatch.setattr(choice, "on_this_device", lambda: True)
+    monkeypatch.setattr(choice, "LEAST_WORK", 1)
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    etas = np.linspace(0.1, 0.2, lanes).tolist()
+    layout = sweep_layout.lay_out(toys.study, "quadratic", {"eta": etas} | changes, keep=keep)
+    return layout.tasks[0].width
+
+
+def test_blocks_of_fused_lanes_are_as_wide_as_their_records_leave_room_for(monkeypatch):
+    assert width_on_a_gpu(monkeypatch, 2**18, keep=["loss"], steps=500) == 2**17
+    assert width_on_a_gpu(monkeypatch, 2**15, keep=["loss"], steps=5000) == 2**13  # 40 kB a run
+    assert width_on_a_gpu(monkeypatch, 2**15, keep=["loss"], steps=3000) == 2**14
+    assert width_on_a_gpu(monkeypatch, 2**15, steps=3000) == 2**13
+    assert width_on_a_gpu(monkeypatch, 2**15, keep=["loss"], width=2000) == 2**13  # not fused
+    assert width_on_a_gpu(monkeypatch, 100) == 2**7
 
 
 def test_fused_lanes_can_be_switched_off(monkeypatch):

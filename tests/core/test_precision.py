@@ -111,9 +111,9 @@ def test_a_setting_of_the_session_does_not_change_the_numbers(name):
 
 def test_lanes_and_the_width_of_blocks_are_those_of_a_plain_session():
     plain = ps.sweep(toys.study, "sampled", eta=[0.1, 0.2], seeds=3, store=False)
-    width = default_width(promoting, toys.study.spec)
+    width = default_width(Job(promoting, toys.study.spec), 6)
     with all_of(SETTINGS.values()):
-        assert default_width(promoting, toys.study.spec) == width
+        assert default_width(Job(promoting, toys.study.spec), 6) == width
         assert toys.same_bits(
             ps.sweep(toys.study, "sampled", eta=[0.1, 0.2], seeds=3, store=False), plain
         )

@@ -133,7 +133,10 @@ def numbers(what: str, values: Any) -> tuple[int | float, ...]:
     """Python numbers, also from numpy or from the words that JSON has for infinities; NaN is none."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise StoreError(f"{what} holds numbers, got {values!r}.")
-    return tuple(number(what, value) for value in values)
+    found = tuple(values)
+    if set(map(type, found)) <= {int, float} and not any(x != x for x in found):
+        return found
+    return tuple(number(what, value) for value in found)
 
 
 def number(what: str, value: Any) -> int | float:

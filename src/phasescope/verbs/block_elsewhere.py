@@ -16,7 +16,7 @@ from ..store.mark import read_mark
 from ..study import Study, find
 from .context import Context
 from .run import find_or_run, run_identity
-from .sweep_layout import Task
+from .sweep_tasks import Task
 
 SIGHT = 15.0  # seconds in which a shared folder may show what another machine wrote
 

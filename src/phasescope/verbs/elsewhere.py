@@ -23,7 +23,7 @@ from ..study import Study, find
 from .block_elsewhere import SIGHT, Parcel, run_parcel
 from .context import Context
 from .run import run_identity
-from .sweep_layout import Layout
+from .sweep_tasks import Layout
 
 # So many blocks that fail before any succeeds are the failure of the sweep.
 HOPELESS = 3

@@ -27,7 +27,8 @@ from ..study import Study
 from .context import Context, cores
 from .run import find_or_run, is_stored
 from .sweep import layout_cost, run_layout
-from .sweep_layout import Layout, lay_out
+from .sweep_layout import lay_out
+from .sweep_tasks import Layout
 from .validate import requested_job
 
 Plain = Runs | Sweeps | Tables | Recorded

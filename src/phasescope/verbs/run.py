@@ -103,8 +103,8 @@ def run(
 def run_identity(study: Study, job: Job, context: Context, width: int = 1) -> Identity:
     """What was asked, and the code that answers it. Raises `Unidentified` if that code has no identity."""
     lanes = lanes_of(job.columns) or None
-    first_lane = {k: v[0] for k, v in job.columns.items() if k != "seed"}
-    spec = job.spec.replace(**first_lane).to_json()
+    spec = job.spec.to_json()
+    spec |= {k: v[0] for k, v in job.columns.items() if k != "seed"}
     return Identity(
         study=study.name,
         arm=job.arm.__name__,

@@ -27,7 +27,8 @@ from .elsewhere import Outcome, carry_out_elsewhere
 from .labels import label, without_a_mark_of_nothing
 from .run import Result, find_or_run, is_stored
 from .sweep_fold import fold
-from .sweep_layout import Layout, Task, lay_out
+from .sweep_layout import lay_out
+from .sweep_tasks import Layout, Task
 
 NAMED = 5  # blocks that an error message names
 
@@ -151,7 +152,7 @@ def run_layout(layout: Layout, context: Context, executor: futures.Executor | No
             raise _incomplete(layout, context, outcome)
 
     def work(task: Task) -> Result:
-        job = task.job(layout.study, layout.arm)
+        job = layout.job(task)
         return find_or_run(
             layout.study, job, context, task.width, f"{layout.name} block", throw=False
         )

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from ..records.derive import UNDERIVED, is_underived
-from .sweep_layout import Layout, Task
+from .sweep_tasks import Layout, Task
 
 
 def fold(layout: Layout, blocks: Sequence[xr.Dataset | None]) -> xr.Dataset:

@@ -5,121 +5,36 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
+import numpy as np
 
-from ..engine.job import Job
+from ..engine.calls import record_times
+from ..engine.fused.choice import is_fused
+from ..engine.job import Job, observables
 from ..engine.precision import exact_numbers
 from ..errors import SpecError
+from ..plan.observables import known, only
 from ..plan.plan import Arm, continuous_fields, lane_fields
 from ..plan.reductions import Reduction, Reductions
 from ..plan.times import Times
 from ..records.choice import wanted_of
 from ..records.names import check_clashes
-from ..spec import Spec
 from ..study import Study
 from .sizes import check_sweep_fits
-from .validate import check_read, is_axis, is_whole, requested_job, seed_numbers, time_numbers
+from .sweep_tasks import Layout, Task, extremes
+from .validate import check_read, is_axis, is_whole, seed_numbers, time_numbers
 
 BLOCK_BYTES = 2**23  # of state that a block should not exceed on a CPU
 GPU_WIDTH = 8192  # lanes that fill a GPU
+# Fused lanes that fill an H200: 7.9e9 run-steps/s, where eight times as many reach 8.8e9.
+FUSED_WIDTH = 2**17
+FITTING_BYTES = 2**29  # of records that a block wider than GPU_WIDTH may bring back
 CPU_WIDTHS = (128, 64, 32, 16)  # lanes that fill the vector units of a core, widest first
 LEAST_WIDTH = 8
 FILLED = 1 / 4  # of a block, from which on its lanes share one seed
-
-
-@dataclasses.dataclass(frozen=True)
-class Task:
-    """One block of lanes: what a worker needs, in plain values."""
-
-    study: str
-    arm: str
-    preset: str | None
-    changes: tuple[tuple[str, Any], ...]
-    seed: int
-    columns: tuple[tuple[str, tuple[float, ...]], ...]  # one value a lane, without padding
-    at: tuple[float, ...] | None
-    width: int
-    ties: tuple[tuple[str, ...], ...] = ()  # columns that are in range together
-    keep: tuple[str, ...] | None = None
-    reduce: Reductions = ()
-
-    @property
-    def lanes(self) -> int:
-        """Lanes that were asked for."""
-        return len(self.columns[0][1]) if self.columns else 1
-
-    def in_words(self) -> str:
-        """The numbers by which the block differs from the others of its sweep."""
-        words = [f"{name}={value}" for name, value in self.changes]
-        for name, values in self.columns:
-            low, high = min(values), max(values)
-            words.append(f"{name}={low:g}" if low == high else f"{name}={low:g} to {high:g}")
-        if "seed" not in dict(self.columns):
-            words.append(f"seed={self.seed}")
-        return " ".join(words)
-
-    def job(self, study: Study, arm: Arm) -> Job:
-        """The block, padded to its width by repeating the last lane."""
-        changes = dict(self.changes)
-        job = requested_job(
-            study,
-            arm,
-            preset=self.preset,
-            seed=self.seed,
-            at=self.at,
-            keep=self.keep,
-            reduce=self.reduce,
-            changes=changes,
-        )
-        for point in self._points_to_check():
-            study.specify(self.preset, arm, **changes | point)
-        padding = self.width - self.lanes
-        padded = {name: (*values, *(values[-1],) * padding) for name, values in self.columns}
-        return dataclasses.replace(job, columns=padded)
-
-    def _points_to_check(self) -> Iterator[dict[str, Any]]:
-        """Numbers among which there is one out of range, if any lane has one."""
-        columns = {name: values for name, values in self.columns if name != "seed"}
-        for names in self.ties:
-            together = zip(*(columns.pop(name) for name in names), strict=True)
-            for values in dict.fromkeys(together):
-                yield dict(zip(names, values, strict=True))
-        for name, values in columns.items():
-            for value in _extremes(values):
-                yield {name: value}
-
-
-@dataclasses.dataclass(frozen=True)
-class Layout:
-    """A sweep of an arm as tasks in order, and the axes they are folded back into.
-
-    `inner` axes are lanes, `outer` ones are tasks. `tied` has the values of the fields that move along
-    with the one that names an axis.
-    """
-
-    study: Study
-    arm: Arm
-    outer: dict[str, tuple[Any, ...]]
-    inner: dict[str, tuple[float, ...]]
-    tasks: tuple[Task, ...]
-    tied: dict[str, dict[str, tuple[Any, ...]]] = dataclasses.field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        """What is swept, in words."""
-        return f"{self.study.name}.{self.arm.__name__}"
-
-    @property
-    def blocks(self) -> int:
-        """Blocks for each combination of the outer axes."""
-        return len(self.tasks) // math.prod(len(v) for v in self.outer.values())
-
-    def jobs(self) -> list[Job]:
-        """The job of every task."""
-        return [task.job(self.study, self.arm) for task in self.tasks]
 
 
 def lay_out(
@@ -153,32 +68,39 @@ def lay_out(
     seed_list = seed_numbers(study, seeds)
     if block is not None and not (is_whole(block) and block >= 1):
         raise SpecError(f"{study.name}: a block has one or more lanes, got block={block!r}.")
-    wanted = wanted_of(study.name, Job(arm, first), keep, reduce)
-    widest = block or default_width(arm, first)
     times = None if at is None else time_numbers(study, at)
-    runs = len(seed_list) * math.prod(map(len, [*inner.values(), *outer.values()]))
-    check_sweep_fits(study, Job(arm, first, at=times), runs, block or 1)
+    job = dataclasses.replace(Job(arm, first), at=times)
+    wanted = wanted_of(study.name, job, keep, reduce)
+    job = job.wanting(wanted)
+    lanes = math.prod(map(len, inner.values()))
+    runs = len(seed_list) * lanes * math.prod(map(len, outer.values()))
+    check_sweep_fits(study, job, runs, block or 1)
+    widest = block or default_width(job, lanes * len(seed_list))
     numbers = tuple(seed_list)
     if len(numbers) > 1:
         # With enough floats to fill a block, its lanes share one seed, and so their random numbers.
-        if math.prod(map(len, inner.values())) >= widest * FILLED:
+        if lanes >= (block or min(widest, GPU_WIDTH)) * FILLED:
             outer = {"seed": numbers} | outer
         else:
             inner = {"seed": tuple(map(float, numbers))} | inner
-    lanes = _points(inner, tied)
-    width = block or min(widest, _power_of_two(len(lanes)))
+    lanes = math.prod(map(len, inner.values()))
+    columns = _columns(inner, tied)
+    width = block or min(widest, _power_of_two(lanes))
     tasks = []
     for combination in _points(outer, tied):
         changes = dict(combination)
         seed = int(changes.pop("seed", min(numbers)))
-        for start in range(0, len(lanes), width):
+        for start in range(0, lanes, width):
             task = Task(
                 study=study.name,
                 arm=arm.__name__,
                 preset=preset,
                 changes=tuple(sorted((fixed | changes).items())),
                 seed=seed,
-                columns=_columns(lanes[start : start + width]),
+                columns=tuple(
+                    (name, tuple(values[start : start + width].tolist()))
+                    for name, values in columns.items()
+                ),
                 at=times,
                 width=width if inner else 1,
                 ties=tuple(names for names in ties if names[0] in inner),
@@ -206,7 +128,7 @@ def _check_axes(
             study.specify(preset, arm, **{**corner, **dict(zip(names, point, strict=True))})
     for name, values in axes.items():
         if not any(name in names for names in ties):
-            for value in values if name in whole else _extremes(values):
+            for value in values if name in whole else extremes(values):
                 study.specify(preset, arm, **{**corner, name: value})
         if name not in followers and (not values or len(set(values)) != len(values)):
             raise SpecError(
@@ -262,12 +184,16 @@ def _points(axes: Axes, tied: Mapping[str, Axes]) -> list[tuple[tuple[str, Any],
     return [tuple(itertools.chain(*parts)) for parts in itertools.product(*each)]
 
 
-def _columns(
-    lanes: Sequence[tuple[tuple[str, float], ...]],
-) -> tuple[tuple[str, tuple[float, ...]], ...]:
-    """For each field its values, one a lane."""
-    by_lane = [dict(lane) for lane in lanes]
-    return tuple((name, tuple(lane[name] for lane in by_lane)) for name in by_lane[0])
+def _columns(inner: Axes, tied: Mapping[str, Axes]) -> dict[str, np.ndarray]:
+    """For each field that is swept in lanes its values, one a lane, the last axis fastest."""
+    shape = tuple(map(len, inner.values()))
+    found = {}
+    for number, (axis, values) in enumerate(inner.items()):
+        place = [1] * len(shape)
+        place[number] = -1
+        for name, own in ({axis: values} | tied.get(axis, {})).items():
+            found[name] = np.broadcast_to(np.asarray(own).reshape(place), shape).reshape(-1)
+    return found
 
 
 def _values(axis: Any) -> tuple[Any, ...]:
@@ -277,26 +203,45 @@ def _values(axis: Any) -> tuple[Any, ...]:
     return tuple(x.item() if hasattr(x, "item") else x for x in axis)
 
 
-def _extremes(values: Sequence[Any]) -> list[Any]:
-    """The values of an axis among which there is one out of range, if any is: its ends, and what is no number."""
-    numbers = [v for v in values if isinstance(v, int | float) and v == v]
-    others = [v for v in values if not isinstance(v, int | float) or v != v]
-    return [*others, min(numbers), max(numbers)] if numbers else others
-
-
 def _power_of_two(count: int) -> int:
     """The least power of two that is not smaller."""
     return 1 << (count - 1).bit_length()
 
 
-def default_width(arm: Arm, spec: Spec) -> int:
-    """Lanes in a block: what fills a GPU, or a core's vector units; fewer, if their state would leave its caches."""
+def default_width(job: Job, lanes: int) -> int:
+    """Lanes in a block: what fills a GPU, or a core's vector units; fewer, if their state would leave its caches.
+
+    Fused lanes keep their state in registers, and fill a GPU only if there are many of them: as many as their records leave
+    room for.
+    """
     if jax.default_backend() != "cpu":
-        return GPU_WIDTH
+        fitting = FITTING_BYTES // max(record_bytes(job), 1)
+        widest = min(_power_of_two(lanes), FUSED_WIDTH, 1 << fitting.bit_length() - 1)
+        return widest if widest > GPU_WIDTH and _fuses(job, widest) else GPU_WIDTH
     with exact_numbers():
-        inputs = Job(arm, spec).inputs()
+        inputs = job.inputs()
         tables = () if inputs.tables is None else (inputs.tables,)
-        start = jax.eval_shape(arm(inputs.spec).init, inputs.key, *tables)
+        start = jax.eval_shape(job.arm(inputs.spec).init, inputs.key, *tables)
     size = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(start))
     fitting = [width for width in CPU_WIDTHS if width * size <= BLOCK_BYTES]
     return fitting[0] if fitting else LEAST_WIDTH
+
+
+def _fuses(job: Job, width: int) -> bool:
+    """Whether a block of so many runs would be fused lanes in any of its stages."""
+    [field, *_] = lane_fields(job.arm, job.spec)
+    block = dataclasses.replace(job, columns={field: (getattr(job.spec, field),) * width})
+    return any(is_fused(block, index) for index in range(len(job.plan().stages)))
+
+
+def record_bytes(job: Job) -> int:
+    """What the records of one run take, all of them, as far as they are kept."""
+    seen = known(only(observables(job)[0], job.wanted.measured))
+    size = sum(x.size * x.dtype.itemsize for x in seen.values())
+    rows = 1
+    offset = 0.0
+    for stage in job.plan().stages:
+        own = stage.lay_out()
+        rows += len(record_times(stage, own, offset, job.at))
+        offset += float(stage.unit) * (float(own[-1]) if len(own) else 0.0)
+    return size * rows
