@@ -5,6 +5,7 @@ It is no part of a run's identity: a run that was made elsewhere is found, and s
 
 from __future__ import annotations
 
+import functools
 import os
 import platform
 from collections.abc import Iterable, Mapping
@@ -31,7 +32,7 @@ def provenance(precision: str = "", engine: str = ENGINE_PATH) -> dict[str, Any]
     """
     device = jax.devices()[0]
     versions = {"phasescope": __version__, "python": platform.python_version()}
-    versions |= {name: metadata.version(name) for name in LIBRARIES}
+    versions |= {name: _version(name) for name in LIBRARIES}
     return {
         "versions": versions,
         "device": f"{device.platform}: {device.device_kind}",
@@ -42,6 +43,12 @@ def provenance(precision: str = "", engine: str = ENGINE_PATH) -> dict[str, Any]
         "prng": PRNG,
         "XLA_FLAGS": os.environ.get("XLA_FLAGS", ""),
     }
+
+
+@functools.cache
+def _version(name: str) -> str:
+    """The version of a library; read once, since every block of a sweep asks."""
+    return metadata.version(name)
 
 
 def precision_of(arrays: Iterable[np.ndarray]) -> str:
