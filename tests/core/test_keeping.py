@@ -213,3 +213,30 @@ def test_evidence_may_ask_for_some_observables():
     asked = ps.runs(toys.quadratic, keep=["weight", "loss"])
     assert asked == ps.runs(toys.quadratic, keep=["loss", "weight"])
     assert asked != ps.runs(toys.quadratic)
+
+
+def test_lanes_of_which_some_observables_are_kept_keep_no_states(store):
+    ds = swept(keep=["loss"])
+    [entry] = Store(store).entries()
+    assert not list(entry.folder.glob("snapshots/*"))
+    with pytest.raises(ps.StoreError, match="states are not among them"):
+        ps.state(ds.attrs["ids"])
+    assert ds.attrs["precision"] == "float64"
+    alone = ps.run(toys.study, "quadratic", keep=["loss"])
+    assert set(ps.state(alone)) == set(ps.state(ps.run(toys.study, "quadratic")))
+
+
+def test_a_sweep_found_whole_equals_one_of_which_little_was_kept_where_the_block_is_wide(store):
+    etas = np.linspace(0.01, 0.5, 1500).tolist()
+    some = ps.sweep(toys.study, "quadratic", eta=etas, keep=["loss"], steps=2, block=2048)
+    [entry] = Store(store).entries()
+    assert entry.lanes["eta"].count == 2048
+    assert (entry.folder / "run.json").stat().st_size < 8000
+    again = ps.sweep(toys.study, "quadratic", eta=etas, keep=["loss"], steps=2, block=2048)
+    assert some.identical(again)
+    np.testing.assert_array_equal(again.eta, etas)
+    table = ps.stored("toys")
+    assert table.lanes.tolist() == [1500]
+    other = [*etas[:-1], 0.6]
+    ps.sweep(toys.study, "quadratic", eta=other, keep=["loss"], steps=2, block=2048)
+    assert len(Store(store).entries()) == 2

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import equinox as eqx
 import jax
@@ -127,6 +127,11 @@ class Job:
         """How many runs go side by side; 0 for a single run without a lane axis."""
         return len(next(iter(self.columns.values()), ()))
 
+    @property
+    def keeps_states(self) -> bool:
+        """Whether states at the ends of stages are kept: not those of lanes of which only some observables are wanted."""
+        return not self.is_block or self.wanted == EVERYTHING
+
     def naming_plain_numbers(self) -> AbstractContextManager[None]:
         """Errors about a field that the arm uses as a plain number name the field and the author's line."""
         one = self.without_lanes()
@@ -141,7 +146,8 @@ class Job:
         seeds = self.columns.get("seed")
         if seeds is None:
             return jr.key(self.seed, impl=PRNG)
-        return jax.vmap(lambda seed: jr.key(seed, impl=PRNG))(jnp.asarray(seeds, jnp.uint32))
+        numbers = jnp.asarray(np.asarray(seeds, np.uint32))
+        return jax.vmap(lambda seed: jr.key(seed, impl=PRNG))(numbers)
 
     def canonical(self) -> Spec:
         """The spec that runs."""
@@ -149,7 +155,8 @@ class Job:
 
     def traced_spec(self) -> Spec:
         """The spec as an argument of the programs, swept fields as columns."""
-        floats = {k: jnp.asarray(v, float) for k, v in self.columns.items() if k != "seed"}
+        numbers = {k: np.asarray(v, float) for k, v in self.columns.items() if k != "seed"}
+        floats = {k: jnp.asarray(v) for k, v in numbers.items()}
         spec = self.canonical().traced(continuous_fields(self.arm))
         return spec.replace(**floats) if floats else spec
 
@@ -227,6 +234,7 @@ class Chunk:
     - `sound`: whether anybody's state is finite at its end.
     - `carried`: what reductions carry at its end; None without any.
     - `counts`: which of the records count in reductions; None without any.
+    - `keeps_state`: whether its state is kept with the records, if the stage has ended.
     """
 
     position: Position
@@ -243,6 +251,7 @@ class Chunk:
     sound: bool = True
     carried: Carried | None = None
     counts: np.ndarray | None = None
+    keeps_state: bool = True
 
     @property
     def ends_stage(self) -> bool:
@@ -260,14 +269,8 @@ class Chunk:
 
 def observed(job: Job) -> tuple[type[Observables], type[Observables] | None]:
     """The classes that the plan's `measure` and `inspect` return."""
-    measured, inspected = observables(job)
-    return type(measured), None if inspected is None else type(inspected)
-
-
-def observables(job: Job) -> tuple[Observables, Observables | None]:
-    """What the plan's `measure` and `inspect` return, with shapes in place of arrays."""
     found = shapes_of(job)
-    return found.measured, found.inspected
+    return type(found.measured), None if found.inspected is None else type(found.inspected)
 
 
 def shapes_of(job: Job) -> Shapes:

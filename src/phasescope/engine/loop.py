@@ -240,6 +240,7 @@ class _StageRun:
             sound=bool(seen.finite[last].any()),
             carried=here.carried,
             counts=None if call.counts is None else np.asarray(call.counts)[rows],
+            keeps_state=self.job.keeps_states,
         )
 
     def inspect(self, state: State) -> dict[str, np.ndarray]:

@@ -51,7 +51,7 @@ def _version(name: str) -> str:
     return metadata.version(name)
 
 
-def precision_of(arrays: Iterable[np.ndarray]) -> str:
+def precision_of(arrays: Iterable[np.ndarray | jax.ShapeDtypeStruct]) -> str:
     """The floating-point types of some arrays: `float64`, or `float32, float64` if both occur."""
     kinds = {x.dtype.name for x in arrays if x.dtype.kind in "fc" or "float" in x.dtype.name}
     return ", ".join(sorted(kinds))

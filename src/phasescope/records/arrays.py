@@ -130,7 +130,7 @@ def part_of(chunk: Chunk) -> Records:
     if chunk.inspected:
         inspected = StageEnds(chunk.time[-1:], np.array([chunk.stage]), chunk.inspected)
     states = {}
-    if chunk.ends_stage:
+    if chunk.ends_stage and chunk.keeps_state:
         states[chunk.stage] = leaves_of(chunk.state)
     return Records(
         time=chunk.time,

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from ..engine.calls import record_times
-from ..engine.job import Job, observables
+from ..engine.job import Job, shapes_of
 from ..engine.wanted import Wanted
 from ..errors import SpecError, nearest, unknown
 from ..plan.observables import known
@@ -39,7 +39,9 @@ def wanted_of(
         return Wanted()
     who = f"{study}.{job.arm.__name__}"
     names = _names(who, keep, may_be_empty=bool(reductions))
-    at_records, at_ends = (() if x is None else tuple(known(x)) for x in observables(job))
+    shapes = shapes_of(job)
+    at_records = tuple(known(shapes.measured))
+    at_ends = () if shapes.inspected is None else tuple(known(shapes.inspected))
     _check_reductions(who, job, reductions, names, at_records)
     others = [name for name in names if name not in (*at_records, *at_ends)]
     if not others:
@@ -132,16 +134,19 @@ def _stand_in(job: Job) -> Records:
         offset = float(times[-1][-1]) if len(own) else offset
         ends.append(offset)
     time = np.concatenate(times)
-    at_records, at_ends = observables(job)
+    shapes = shapes_of(job)
     inspected = None
-    if at_ends is not None:
-        values = {name: np.ones((len(ends), *x.shape)) for name, x in known(at_ends).items()}
+    if shapes.inspected is not None:
+        seen = known(shapes.inspected)
+        values = {name: np.ones((len(ends), *x.shape)) for name, x in seen.items()}
         inspected = StageEnds(np.array(ends), np.arange(len(ends)), values)
     return Records(
         time=time,
         stage=np.concatenate(stages),
         finite=np.ones(len(time), bool),
-        measured={name: np.ones((len(time), *x.shape)) for name, x in known(at_records).items()},
+        measured={
+            name: np.ones((len(time), *x.shape)) for name, x in known(shapes.measured).items()
+        },
         inspected=inspected,
     )
 

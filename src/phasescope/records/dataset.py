@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+import equinox as eqx
+import jax
 import numpy as np
 import xarray as xr
 
 from .. import __version__
 from ..engine.calls import horizon
-from ..engine.job import Job, observed
+from ..engine.job import Job, observed, shapes_of
 from ..engine.precision import exact_numbers
 from ..identity.provenance import precision_of
 from ..plan.given import GivenArm
@@ -114,7 +116,7 @@ def description(
         "spec": spec_text(job),
         "seed": job.seed,
         "width": width,
-        "precision": _precision(records),
+        "precision": _precision(job, records),
         "status": "diverged" if np.isfinite(diverged_at.values).all() else "finished",
         "phasescope": __version__,
     }
@@ -137,10 +139,16 @@ def clock(plan: Plan) -> dict[str, float]:
     return found
 
 
-def _precision(records: Records) -> str:
+def _precision(job: Job, records: Records) -> str:
     """The kinds of numbers that the run computed with: those of its state, or else of its records."""
     state = [leaf for leaves in records.states.values() for leaf in leaves]
+    if not job.keeps_states:
+        state = jax.tree.leaves(eqx.filter(shapes_of(job).state, _is_shape))
     return precision_of(state or list(records.measured.values()))
+
+
+def _is_shape(x: object) -> bool:
+    return isinstance(x, jax.ShapeDtypeStruct)
 
 
 def labels(times: np.ndarray, asked: Sequence[float] | None = None) -> np.ndarray:
@@ -176,7 +184,7 @@ def spec_text(job: Job) -> str:
 
 def snapshots_of(job: Job, records: Records) -> dict[str, list[np.ndarray]]:
     """The arrays of the state at the end of every stage, by the stage's name; and those that were given."""
-    names = [flag_word(stage.name) for stage in job.plan().stages]
+    names = [flag_word(stage.name) for stage in job.plan().stages if job.keeps_states]
     found = {name: list(records.states.get(index, ())) for index, name in enumerate(names)}
     if isinstance(job.arm, GivenArm):
         found.setdefault(GIVEN, list(job.arm.arrays.values()))

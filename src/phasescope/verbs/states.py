@@ -82,6 +82,11 @@ def _entry_of(run: str | Path | xr.Dataset, store: str | Path | None) -> tuple[S
 
 def _chosen_stage(home: Store, entry: Entry, names: Sequence[str], stage: str | None) -> str:
     """The stage that was asked for, else the last one with a state."""
+    if entry.lanes and (entry.identity.keep is not None or entry.identity.reduce is not None):
+        raise StoreError(
+            f"{entry.id} is a block of a sweep of which only some observables were kept, and states are not among them. "
+            "Sweep without keep and reduce, or run one of its lanes."
+        )
     ended = [name for name in names if home.snapshot(entry, name)]
     if stage is None:
         if not ended:

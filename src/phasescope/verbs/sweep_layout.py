@@ -13,7 +13,7 @@ import numpy as np
 
 from ..engine.calls import record_times
 from ..engine.fused.choice import is_fused
-from ..engine.job import Job, observables
+from ..engine.job import Job, shapes_of
 from ..engine.precision import exact_numbers
 from ..errors import SpecError
 from ..plan.observables import known, only
@@ -236,7 +236,7 @@ def _fuses(job: Job, width: int) -> bool:
 
 def record_bytes(job: Job) -> int:
     """What the records of one run take, all of them, as far as they are kept."""
-    seen = known(only(observables(job)[0], job.wanted.measured))
+    seen = known(only(shapes_of(job).measured, job.wanted.measured))
     size = sum(x.size * x.dtype.itemsize for x in seen.values())
     rows = 1
     offset = 0.0
