@@ -17,6 +17,8 @@ import numpy as np
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 # Before a block that takes too long for every run of the tests.
 LEFT_TO_FULL = "<!-- run by `make full` -->"
+# Before a block that needs what a machine of the tests does not have.
+NOT_RUN = "<!-- not run:"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 NUMBERS_FIRST = re.compile(rf"[\[(]?\s*{NUMBER.pattern}(?:[,\s]+{NUMBER.pattern})*\s*[\])]?")
 COMMAND = re.compile(r"`(phasescope [^`]*)`")
@@ -24,12 +26,15 @@ COMMAND = re.compile(r"`(phasescope [^`]*)`")
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """A block of a page: its language, its text, the line that it begins at, and whether it is left to `make full`."""
+    """A block of a page: its language, its text, the line that it begins at, and whether it is left to `make full` or
+    cannot be run at all.
+    """
 
     language: str
     text: str
     line: int
     left_to_full: bool
+    not_run: bool = False
 
 
 def blocks(page: str) -> Iterator[Block]:
@@ -37,7 +42,8 @@ def blocks(page: str) -> Iterator[Block]:
     for found in FENCE.finditer(page):
         before = page[: found.start()]
         marked = before.rstrip().endswith(LEFT_TO_FULL)
-        yield Block(found[1], found[2], before.count("\n") + 2, marked)
+        last = before.rstrip().rpartition("\n")[2]
+        yield Block(found[1], found[2], before.count("\n") + 2, marked, last.startswith(NOT_RUN))
 
 
 def commands(page: str) -> Iterator[list[str]]:

@@ -38,7 +38,10 @@ def run_page(page: Path, full: bool) -> list[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, module.__name__, module)  # annotations are looked up there
         for block in blocks(page.read_text()):
-            if block.language == "python" and (full or not block.left_to_full):
+            if block.language != "python":
+                continue
+            compile(block.text, str(page), "exec")
+            if not block.not_run and (full or not block.left_to_full):
                 wrong += carry_out(block, page, vars(module))
     return wrong
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 import time
 
 import jax.numpy as jnp
@@ -10,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 import phasescope as ps
+from phasescope.cluster.watch import THREAD
 
 
 class Spec(ps.Spec):
@@ -25,8 +27,9 @@ class Seen(ps.Observables):
 
 
 def take(width: int, poison: str, pause: str) -> np.ndarray:
-    """What the host makes for a run before it; some of it is bad for the process. Written down, if a log is asked for."""
-    if log := os.environ.get("POISONOUS_LOG"):
+    """What the host makes for a run before it; some of it is bad for the process. A worker writes it down, if asked to."""
+    log = os.environ.get("POISONOUS_LOG")
+    if log and threading.current_thread().name == THREAD:  # others only look at shapes
         with open(log, "a") as file:
             file.write(f"{width} {time.time()}\n")
     if poison == "crash":

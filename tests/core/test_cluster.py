@@ -51,7 +51,7 @@ def killed_again_and_again(folder: Path, seed: int) -> tuple[Path, Path, list[tu
     """A sweep whose worker, client and scheduler are killed, in this order; how every client but the killed one ended."""
     chance = random.Random(seed)
     store = folder / "store"
-    words = [f"width={','.join(map(str, WIDTHS))}", "eta=0.1,0.2,0.3", "pause=0.3"]
+    words = [f"width={','.join(map(str, WIDTHS))}", "eta=0.1,0.2,0.3", "pause=0.3", "--block", "4"]
     ends = []
     with Processes(folder) as cluster:
         for part in ("worker and client", "scheduler", "nothing"):
@@ -85,14 +85,11 @@ def survivor(tmp_path_factory):
     return killed_again_and_again(tmp_path_factory.mktemp("killed"), seed=2026)
 
 
-def serial(folder: Path):
+def in_one_process(store: Path):
+    """The same sweep by threads; what the store has is read from it. A width that is given asks no arm for its size."""
     return ps.sweep(
-        STUDY, "wander", width=WIDTHS, eta=[0.1, 0.2, 0.3], pause="0.3", store=folder / "serial"
+        STUDY, "wander", width=WIDTHS, eta=[0.1, 0.2, 0.3], pause="0.3", block=4, store=store
     )
-
-
-def again(store: Path):
-    return ps.sweep(STUDY, "wander", width=WIDTHS, eta=[0.1, 0.2, 0.3], pause="0.3", store=store)
 
 
 def begun_after_stored(store: Path, log: Path) -> list[int]:
@@ -106,7 +103,7 @@ def test_a_sweep_whose_parts_were_killed_one_after_the_other_gives_the_serial_di
     survivor, tmp_path
 ):
     assert sorted(stored(survivor[0])) == WIDTHS
-    assert toys.same_bits(again(survivor[0]), serial(tmp_path))
+    assert toys.same_bits(in_one_process(survivor[0]), in_one_process(tmp_path))
 
 
 def test_no_finished_block_is_computed_again(survivor):
@@ -128,7 +125,7 @@ def test_a_lost_scheduler_says_in_one_line_what_to_do_and_the_next_command_ends_
 def test_whatever_the_moment_of_the_kills_the_digits_are_the_serial_ones(seed, tmp_path):
     store, log, ends = killed_again_and_again(tmp_path, seed)
     assert (ends[-1][0], begun_after_stored(store, log)) == (0, [])
-    assert toys.same_bits(again(store), serial(tmp_path))
+    assert toys.same_bits(in_one_process(store), in_one_process(tmp_path / "serial"))
 
 
 # --- poison ---------------------------------------------------------------------------------------------------------
@@ -192,6 +189,7 @@ def test_an_error_of_the_study_fails_at_once(tmp_path):
 
 
 @pytest.mark.full  # takes most of a gigabyte
+@pytest.mark.filterwarnings("ignore:the scheduler at .* has no workers yet")
 def test_a_block_that_eats_its_workers_memory_is_set_aside(tmp_path):
     with Processes(tmp_path) as cluster:
         cluster.start_scheduler()
@@ -380,6 +378,7 @@ def keys(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.mark.filterwarnings("ignore:the scheduler at .* has no workers yet")
 def test_an_encrypted_cluster_takes_blocks_and_the_keys_appear_nowhere(keys, tmp_path):
     files = {
         f"--tls-{n}-file" if n == "ca" else f"--tls-{n}": keys / f"{n}.pem"

@@ -62,7 +62,10 @@ def check_is_scheduler(address: str, security: Any) -> None:
         with futures.ThreadPoolExecutor(1) as thread:
             kind = thread.submit(asyncio.run, asyncio.wait_for(asked, HANDSHAKE)).result()
     except Exception as error:
-        said = [*str(error).splitlines(), type(error).__name__][0]
+        silent = isinstance(error, TimeoutError)
+        said = (
+            "it does not answer" if silent else [*str(error).splitlines(), type(error).__name__][0]
+        )
         raise ClusterUnreachable(
             f"what listens at {address} is no scheduler that can be used: {said}"
         ) from None

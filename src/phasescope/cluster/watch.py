@@ -15,6 +15,7 @@ from .failures import TimeLimit
 T = TypeVar("T")
 GRACE = 5.0  # seconds in which a call that is told to stop may save itself
 LAST_WORDS = 1.0  # seconds in which a worker still sends what it has to say before it ends
+THREAD = "phasescope block"
 LOOK = 0.25  # seconds between two looks at the clock and at the worker
 
 
@@ -50,7 +51,7 @@ def _in_a_thread(work: Callable[[threading.Event], T], stop: threading.Event) ->
         except BaseException as error:  # also what ends a run on purpose
             outcome.set_exception(error)
 
-    threading.Thread(target=carry_out, name="phasescope block", daemon=True).start()
+    threading.Thread(target=carry_out, name=THREAD, daemon=True).start()
     return outcome
 
 

@@ -26,7 +26,7 @@ from .run import run_identity
 from .sweep_tasks import Layout
 
 # So many blocks that fail before any succeeds are the failure of the sweep.
-HOPELESS = 3
+HOPELESS = 10
 
 Submit = Callable[[Parcel], "futures.Future[str]"]
 
