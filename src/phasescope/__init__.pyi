@@ -110,6 +110,7 @@ from .study import find as find
 from .verbs.check import check as check
 from .verbs.draw import draw as draw
 from .verbs.errata import errata as errata
+from .verbs.fork import fork as fork
 from .verbs.reading import open as open
 from .verbs.record import record as record
 from .verbs.run import run as run

@@ -89,6 +89,25 @@ def record_times(
     return np.union1d(local, own).astype(times.dtype)
 
 
+def times_until(stage: Stage, times: np.ndarray, offset: float, end: float) -> np.ndarray:
+    """The record times of a stage up to a time of the dataset, which is the last of them if the stage goes on."""
+    if not times.size:
+        return times
+    local = (end - offset) / float(stage.unit)
+    if local >= times[-1] * (1 - SAME_TIME):
+        return times
+    same = times[np.abs(times - local) <= SAME_TIME * local]
+    if same.size:  # it is the time of a record but for rounding
+        return times[times <= same[-1]]
+    if stage.dynamics.divisible:
+        if abs(local - np.round(local)) > BETWEEN_STEPS:
+            raise PlanError(
+                f'stage "{stage.name}" counts steps: {end:g} lies between two of them, at {local:g}.'
+            )
+        local = np.round(local)
+    return np.append(times[times < local], local).astype(times.dtype)
+
+
 def spans_per_call(seen: PyTree) -> int:
     """How many record times one call covers: 64, or fewer if their records would be large (they come back whole)."""
     size = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(seen))

@@ -20,8 +20,10 @@ from jaxtyping import Array
 
 from ..errors import PlanError
 from ..plan.dynamics import State
+from ..plan.fork import ForkedArm
 from ..plan.observables import Observables, known, only
 from ..plan.plan import Stage
+from ..plan.times import SAME_TIME
 from .calls import (
     Call,
     Pace,
@@ -30,6 +32,7 @@ from .calls import (
     next_call,
     record_times,
     spans_per_call,
+    times_until,
     work_of,
 )
 from .fused.choice import is_fused
@@ -51,19 +54,24 @@ from .programs import (
     enter_stage,
     enter_stage_jit,
     inspect_state_jit,
+    look_at_state_jit,
 )
 from .reductions import Carried, begin_reductions
+from .wanted import EVERYTHING
 
 WORTH_CUTTING = 2**22  # bytes of what a call gives, from which on its padding is left on the device
 
 pace = Pace()  # of the programs of this process
 
 
-def execute(job: Job, start: Start | None = None) -> Iterator[Chunk]:
-    """Run the job from the beginning, or from a position and the leaves of its state; yields as it goes."""
+def execute(job: Job, start: Start | None = None, end: float | None = None) -> Iterator[Chunk]:
+    """Run the job from the beginning, or from a position and the leaves of its state; yields as it goes.
+
+    With `end` the run stops at this time of the dataset: the last chunk has the state there.
+    """
     with interrupts_wait():
         check_arithmetic()
-    generator = _execute(job, start)
+    generator = _execute(job, start, end)
     while True:
         # Entered anew for each piece, so that the caller's own code never sees it.
         with (
@@ -78,11 +86,12 @@ def execute(job: Job, start: Start | None = None) -> Iterator[Chunk]:
         yield chunk
 
 
-def _execute(job: Job, start: Start | None) -> Iterator[Chunk]:
+def _execute(job: Job, start: Start | None, end: float | None) -> Iterator[Chunk]:
     check_schedule(job.arm, job.canonical(), job.columns)
     inputs = job.inputs()
     if start is None:
-        first, like = _begin(job, inputs)
+        is_fork = isinstance(job.arm, ForkedArm)
+        first, like = _begin_fork(job, inputs) if is_fork else _begin(job, inputs)
         yield first
         position = first.position
         here = Here(first.state, first.done, first.carried)
@@ -92,7 +101,9 @@ def _execute(job: Job, start: Start | None) -> Iterator[Chunk]:
         like = eqx.filter_eval_shape(begin_run, job.program, inputs)[1]
     like = only(like, job.program.keep)
     for index in range(position.stage, len(job.plan().stages)):
-        stage = _StageRun(job, inputs, like, index)
+        if end is not None and is_reached(position, job.plan().stages[index], end):
+            return
+        stage = _StageRun(job, inputs, like, index, end)
         if position.local == 0:
             entered = enter_stage_jit(stage.program, inputs, here.state)
             here = Here(entered, job.nobody_done(), here.carried)
@@ -100,6 +111,8 @@ def _execute(job: Job, start: Start | None) -> Iterator[Chunk]:
             yield chunk
             position = chunk.position
             here = Here(chunk.state, chunk.done, chunk.carried)
+        if position.stage == index and position.local:  # it was to end inside the stage
+            return
         position = dataclasses.replace(position, stage=index + 1)
 
 
@@ -128,6 +141,39 @@ def _begin(job: Job, inputs: Inputs) -> tuple[Chunk, Observables]:
         finite=finite[None],
         state=state,
         done=job.nobody_done(),
+        sound=bool(finite.any()),
+        carried=carried,
+        counts=counts if program.reduce else None,
+    )
+    return chunk, measured
+
+
+def _begin_fork(job: Job, inputs: Inputs) -> tuple[Chunk, Observables]:
+    """The record of the state that a forked run begins with, and what was measured."""
+    assert isinstance(job.arm, ForkedArm)
+    program = job.program
+    origin = job.arm.origin()
+    position = Position(origin.stage, origin.local, origin.offset)
+    here = _resumed(job.wanting(EVERYTHING), inputs, (position, origin.leaves))
+    seen, is_finite = look_at_state_jit(program, inputs, here.state)
+    unit = float(job.plan().stages[origin.stage].unit)
+    times = np.array([origin.offset + unit * origin.local])
+    counts = counted(times, None, job.at)
+    carried = None
+    if program.reduce:
+        carried = begin_reductions_jit(program.reduce, seen, is_finite, counts[0])
+    measured, finite = jax.device_get((only(seen, program.keep), is_finite))
+    chunk = Chunk(
+        position=position,
+        # What stands between two stages is the end of the first.
+        stage=origin.stage if origin.local else max(origin.stage - 1, 0),
+        time=times,
+        records=_row(measured),
+        finite=finite[None],
+        state=here.state,
+        done=here.done,
+        began=origin.offset,
+        unit=unit,
         sound=bool(finite.any()),
         carried=carried,
         counts=counts if program.reduce else None,
@@ -166,12 +212,16 @@ def carried_in(job: Job, start: Start) -> Carried | None:
 
 @dataclasses.dataclass(frozen=True)
 class _StageRun:
-    """One stage of a job: calls of its compiled program until it ends. `like` has the shapes of what is measured."""
+    """One stage of a job: calls of its compiled program until it ends. `like` has the shapes of what is measured.
+
+    `end` is the dataset's time at which the run is to stop, if it is not the end of its plan.
+    """
 
     job: Job
     inputs: Inputs
     like: Observables
     index: int
+    end: float | None = None
 
     @functools.cached_property
     def program(self) -> Program:
@@ -184,10 +234,13 @@ class _StageRun:
     def chunks(self, position: Position, here: Here) -> Iterator[Chunk]:
         """What each call gives, from a position in the stage to the end of the stage."""
         times = record_times(self.stage, self.stage.lay_out(), position.offset, self.job.at)
+        last = float(times[-1]) if times.size else 0.0
+        if self.end is not None:
+            times = times_until(self.stage, times, position.offset, self.end)
         room = spans_per_call(self.like)
         name = (self.job.shape(), self.index)
         budget = pace.budget(name)
-        while times.size and position.stage == self.index:
+        while times.size and position.stage == self.index and position.local < times[-1]:
             call = self.with_counts(
                 next_call(self.stage, times, position.local, budget, room), position
             )
@@ -200,9 +253,7 @@ class _StageRun:
             seconds = time.perf_counter() - clock
             work = work_of(call, self.stage.dynamics.divisible)
             budget = pace.learn(name, budget, work, seconds)
-            chunk = self.chunk(
-                before=position, end=float(times[-1]), call=call, seen=seen, here=here
-            )
+            chunk = self.chunk(before=position, end=last, call=call, seen=seen, here=here)
             yield chunk
             position = chunk.position
 
@@ -275,6 +326,12 @@ def _record_rows(call: Call, last: int, everybody_done: bool) -> Sequence[int]:
     if everybody_done:
         rows.add(last)
     return sorted(rows)
+
+
+def is_reached(position: Position, stage: Stage, end: float) -> bool:
+    """Whether a run that stands here has come to a time of the dataset."""
+    time = position.offset + float(stage.unit) * position.local
+    return time >= end * (1 - SAME_TIME)
 
 
 def _row(seen: Observables) -> dict[str, np.ndarray]:

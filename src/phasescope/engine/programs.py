@@ -223,6 +223,13 @@ def advance_stage(
     return eqx.combine(moved.dynamic, static), moved.done, seen, moved.carried
 
 
+def look_at_state(
+    program: Program, inputs: Inputs, state: State
+) -> tuple[Observables, Bool[Array, "..."]]:
+    """What is measured of a state, and whether it is finite."""
+    return _measure(program, inputs, state)[0], is_finite(state.params, program.is_block)
+
+
 def inspect_state(program: Program, inputs: Inputs, state: State) -> Observables | None:
     """The expensive observables, at the end of a stage."""
 
@@ -300,4 +307,5 @@ begin_run_jit = eqx.filter_jit(begin_run, **ONCE)
 begin_reductions_jit = eqx.filter_jit(begin_reductions, **ONCE)
 enter_stage_jit = eqx.filter_jit(enter_stage, **ONCE)
 advance_stage_jit = eqx.filter_jit(advance_stage, **OFTEN)
+look_at_state_jit = eqx.filter_jit(look_at_state, **OFTEN)
 inspect_state_jit = eqx.filter_jit(inspect_state)

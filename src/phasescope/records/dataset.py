@@ -15,6 +15,7 @@ from ..engine.calls import horizon
 from ..engine.job import Job, observed, shapes_of
 from ..engine.precision import exact_numbers
 from ..identity.provenance import precision_of
+from ..plan.fork import ForkedArm
 from ..plan.given import GivenArm
 from ..plan.observables import Observables, flag_word, to_dataset
 from ..plan.plan import Plan, lane_fields
@@ -23,6 +24,7 @@ from .arrays import Arrays, Records
 from .derive import derived
 from .divergence import place_of_divergence
 
+FORK = "fork"  # the attribute that says which run another one was forked from, when, and what was changed
 GIVEN = "given"  # the attribute that names arrays of the caller's, and the snapshot that holds them
 
 
@@ -122,6 +124,8 @@ def description(
     }
     if isinstance(job.arm, GivenArm):
         words[GIVEN] = json.dumps(job.arm.digests)
+    if isinstance(job.arm, ForkedArm):
+        words[FORK] = job.arm.told
     return words | clock(job.plan())
 
 

@@ -57,7 +57,7 @@ def state(
     **Raises:** `StoreError` if there is no such run or stage, if the run ended before it, or if the
     file cannot be written.
     """
-    home, entry = _entry_of(run, store)
+    home, entry = entry_of(run, store)
     names = stage_names(home.load(entry))
     chosen = _chosen_stage(home, entry, names, stage)
     leaves = home.snapshot(entry, chosen)
@@ -69,7 +69,8 @@ def state(
     return arrays
 
 
-def _entry_of(run: str | Path | xr.Dataset, store: str | Path | None) -> tuple[Store, Entry]:
+def entry_of(run: str | Path | xr.Dataset, store: str | Path | None) -> tuple[Store, Entry]:
+    """The store and the entry of a run: of its dataset, its id or its folder."""
     if not isinstance(run, xr.Dataset):
         return find_entry(run, store)
     if "folder" not in run.attrs:
@@ -109,7 +110,7 @@ def _named(entry: Entry, stage: int, leaves: Sequence[np.ndarray]) -> Arrays:
     """The leaves under the names that they have in the state of the plan, or under numbers."""
     shapes: Mapping[str, tuple[int, ...]] = {}
     with contextlib.suppress(PhasescopeError, ValueError, TypeError):
-        shapes = _shapes(_job_of(entry), stage)
+        shapes = shapes_of_state(_job_of(entry), stage)
     if list(shapes.values()) == [leaf.shape for leaf in leaves]:
         return dict(zip(shapes, leaves, strict=True))
     return {f"{number:06d}": leaf for number, leaf in enumerate(leaves)}
@@ -129,8 +130,10 @@ def _numbers(column: Column) -> Sequence[float]:
     return [column.first] * column.count if isinstance(column, LongColumn) else column
 
 
-def _shapes(job: Job, stage: int) -> dict[str, tuple[int, ...]]:
-    """The shapes of the arrays of the state in a stage, by name, in the order of the leaves; nothing runs."""
+def shapes_of_state(job: Job, stage: int) -> dict[str, tuple[int, ...]]:
+    """The shapes of the arrays of the state in a stage (-1: at the start), by name, in the order of the leaves; nothing
+    runs.
+    """
 
     def entered(inputs: Inputs) -> State:
         program = Program(job.arm, job.is_block)
