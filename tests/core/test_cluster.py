@@ -149,7 +149,7 @@ def poisoned(tmp_path_factory):
         started = [" ".join(process.cmdline()) for process in family[1:]]
         poisons = ["none", "crash", "endless", "memory"]
         with pytest.raises(ps.SweepIncomplete) as caught:
-            ps.sweep(STUDY, "wander", poison=poisons, width=[2, 3], store=store, executor=pool)
+            ps.sweep(STUDY, "wander", poison=poisons, store=store, executor=pool)
     return caught.value, store, heard, started
 
 
@@ -160,16 +160,16 @@ def test_poisoned_blocks_are_named_with_their_reasons_and_no_others(poisoned):
         "poison=endless": "past its time limit of 20 s",
         "poison=memory": "too little memory",
     }
-    assert len(poisoned[0].failed) == 6
+    assert len(poisoned[0].failed) == 3
 
 
 def test_the_rest_of_a_poisoned_sweep_is_done_and_the_error_carries_it(poisoned, tmp_path):
     error = poisoned[0]
-    alone = ps.sweep(STUDY, "wander", width=[2, 3], store=tmp_path)
+    alone = ps.run(STUDY, "wander", store=tmp_path)
     assert error.dataset is not None
     np.testing.assert_array_equal(error.dataset.weight.sel(poison="none"), alone.weight)
     assert np.isnan(error.dataset.weight.sel(poison=["crash", "endless", "memory"])).all()
-    assert "2 of 8 blocks are stored" in str(error) and "\n" not in str(error)
+    assert "1 of 4 blocks are stored" in str(error) and "\n" not in str(error)
 
 
 def test_local_workers_listen_on_the_loopback_interface_alone(poisoned):

@@ -294,3 +294,34 @@ def test_a_run_that_is_made_by_other_code_cannot_be_forked(store):
     ds = ps.run(study, ps.given(adam, params={"a": [1.0, 2.0]}), progress=False)
     with pytest.raises(PlanError, match="can be made again"):
         fork(ds, 8.0)
+
+
+# --- the command line -----------------------------------------------------------------------------------------------
+
+
+def ask(monkeypatch, capsys, *words):
+    from phasescope.cli import app
+
+    monkeypatch.setattr("sys.argv", ["phasescope", "fork", *words])
+    code = 0
+    try:
+        app.main()
+    except SystemExit as end:
+        code = int(end.code or 0)
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def test_the_command_line_forks_a_run_by_its_id(store, monkeypatch, capsys):
+    ds = ps.run("linear_modes", "descent", steps=20, progress=False)
+    words = (ds.attrs["id"], "eta=0.2", "--at", "5", "--clamp", "a", "--json")
+    code, out, _ = ask(monkeypatch, capsys, *words)
+    expected = ps.fork(ds, 5, clamp="a", change={"eta": 0.2}, progress=False)
+    assert (code, json.loads(out)["id"]) == (0, expected.attrs["id"])
+
+
+def test_a_parameter_that_is_not_there_is_one_line(store, monkeypatch, capsys):
+    ds = ps.run("linear_modes", "descent", steps=20, progress=False)
+    code, _, said = ask(monkeypatch, capsys, ds.attrs["id"], "--at", "5", "--clamp", "aa")
+    assert (code, said.count("\n")) == (2, 1)
+    assert 'Did you mean "a"' in said

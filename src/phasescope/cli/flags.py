@@ -145,6 +145,17 @@ RunId = Annotated[
     str,
     typer.Argument(metavar="RUN", help="An id, its beginning, or the folder of a run; see `runs`."),
 ]
+ForkAt = Annotated[
+    float, typer.Option("--at", metavar="T", help="The time of the run at which it is forked.")
+]
+Clamp = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="A parameter that stays as it is; may be repeated."),
+]
+Reset = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME", help="A parameter put back to its start; may be repeated."),
+]
 ExportFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="FILE.nc, FILE.zarr.zip or FILE.safetensors.")
 ]

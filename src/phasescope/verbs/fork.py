@@ -243,14 +243,13 @@ def _arrays(given: Mapping[str, Any], known: Sequence[str], run: str) -> dict[st
     """The arrays to put in place of parameters, by full name."""
     found = {}
     for word, value in given.items():
-        name, *others = _full_names([word], known, run)
-        if others:
-            several = ", ".join([name, *others])
-            raise PlanError(f'{run}: "{word}" is several parameters: {several}. Name one.')
+        names = _full_names([word], known, run)
+        if len(names) != 1:
+            raise PlanError(f'{run}: "{word}" is several parameters: {", ".join(names)}. Name one.')
         array = np.asarray(value)
         if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
             raise PlanError(f'{run}: what is given for "{word}" must be finite numbers.')
-        found[name] = array
+        found[names[0]] = array
     return found
 
 
