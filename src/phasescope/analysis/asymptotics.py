@@ -15,10 +15,11 @@ import numpy as np
 import xarray as xr
 
 from . import fits
-from .align import Misaligned, aligned, axis, in_order, one
+from .align import Misaligned, aligned, axis, coordinates_of, in_order, in_words, one
 from .lanes import FAILS, HOLDS, UNDECIDED, lane_table, swept_axes
 from .sources import sources_of
-from .types import ArrayLike
+from .trace import Trace, trace_of_line
+from .types import ArrayLike, Index
 from .verdict import OUTCOMES, Outcome, Trend, Verdict, undecided
 from .worst_entry import MARGINS
 
@@ -97,7 +98,7 @@ def _bounded(a: BySize, b: ArrayLike, along: str, what: str, end: End) -> Verdic
     candidates = np.flatnonzero(outcomes == outcomes.min())
     worst = candidates[np.argmin(np.nan_to_num(margins.ravel()[candidates]))]
     index = np.unravel_index(worst, outcomes.shape)
-    row = dict(zip(rows, index, strict=True))
+    row: Index = {d: int(i) for d, i in zip(rows, index, strict=True)}
     outcome = OUTCOMES[int(outcomes[index])]
     margin = None if outcome == Outcome.UNDECIDED else float(margins[index])
     found = _described(extreme.isel(row), along, name, end, outcome)
@@ -108,6 +109,28 @@ def _bounded(a: BySize, b: ArrayLike, along: str, what: str, end: End) -> Verdic
         check=check,
         sizes={along: _sizes(extreme, along)},
         lanes=lane_table(extreme, rows, outcomes, margins) if rows else None,
+        trace=_by_size(extreme, row, along, name, end),
+    )
+
+
+def _by_size(extreme: xr.DataArray, row: Index, along: str, name: str, end: End) -> Trace | None:
+    """The extreme ratio at each size, and the power law through it; a lower bound is held above 0."""
+    x = extreme.isel(row)
+    values = np.atleast_1d(x.values)
+    if values.size < 2 or not np.isfinite(values).all():
+        return None
+    sizes = np.array(_coordinate(x, along))
+    worst = int(np.argmax(values) if end == "upper" else np.argmin(values))
+    floor = np.zeros(values.size) if end == "lower" and (values <= 0).any() else None
+    fitted = fits.power_law(sizes, values, fits.exponent(sizes, values).value)
+    curves = {"measured": values, "fitted": fitted, "lower": floor}
+    word = "sup" if end == "upper" else "inf"
+    return dataclasses.replace(
+        trace_of_line(sizes, curves, worst),
+        name=f"{word} of {name}",
+        along=along,
+        where=in_words(coordinates_of(extreme, row)),
+        is_power_law=fitted is not None,
     )
 
 
@@ -308,7 +331,21 @@ def tends_to(
         reach=reach,
         sizes={along: tuple(float(s) for s in sizes)},
         sources=sources_of(() if within is None else (within,)),
+        trace=_approach(sizes, values, within, along, name),
     )
+
+
+def _approach(
+    sizes: np.ndarray, values: np.ndarray, within: float | None, along: str, name: str
+) -> Trace:
+    """The distance at each size, the power law through it, and the distance asked for."""
+    bound = None if within is None else np.full(sizes.size, float(within))
+    fitted = fits.power_law(sizes, values, fits.exponent(sizes, values).value)
+    line = trace_of_line(
+        sizes, {"measured": values, "fitted": fitted, "upper": bound}, sizes.size - 1
+    )
+    said = f"distance of {name} from its limit"
+    return dataclasses.replace(line, name=said, along=along, is_power_law=fitted is not None)
 
 
 def _distances(a: BySize, limit: ArrayLike, along: str) -> xr.DataArray | str:

@@ -104,6 +104,18 @@ def exponents(u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.
         return np.asarray(value), np.asarray(value - half), np.asarray(value + half)
 
 
+def power_law(x: np.ndarray, y: np.ndarray, value: float) -> np.ndarray | None:
+    """The power law of this exponent through the middle of the points, at x; None if it has no place there."""
+    u = np.asarray(x, float)
+    v = np.asarray(y, float)
+    fit = np.isfinite(u) & (u > 0) & np.isfinite(v) & (v > 0)
+    if not fit.all() or not np.isfinite(value) or not u.size:
+        return None
+    logs = np.log(u)
+    with np.errstate(over="ignore"):
+        return np.exp(np.log(v).mean() + value * (logs - logs.mean()))
+
+
 def _line(u: np.ndarray, v: np.ndarray) -> tuple[float, np.ndarray]:
     """Slope and misfit."""
     if u.size < 2 or not (np.all(np.isfinite(u)) and np.all(np.isfinite(v))) or np.ptp(u) == 0:

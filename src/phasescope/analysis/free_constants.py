@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from .asymptotics import band
+from .trace import Trace, trace_of_line
 from .verdict import Outcome, Verdict, all_of, undecided
 
 
@@ -54,6 +55,7 @@ def scan(
             at=dict(found[-1].at) | {name: float(order[-1])},
             reach=reach,
             sizes={**found[-1].sizes, **sizes},
+            trace=_margins(name, order, found),
         )
     last = found[-1]
     if last.outcome == Outcome.UNDECIDED:
@@ -68,7 +70,19 @@ def scan(
         measured=f"{failing.measured}; looked at {name} = {band(np.array(order))}",
         trend="towards" if _improves(found) else "away",
         sizes={**failing.sizes, **sizes},
+        trace=_margins(name, order, found),
     )
+
+
+def _margins(name: str, order: list[float], found: list[Verdict]) -> Trace | None:
+    """The margin at every value of the constant: where it crosses 0 the statement begins to hold."""
+    margins = np.array([np.nan if v.margin is None else v.margin for v in found])
+    known = np.isfinite(margins)
+    if known.sum() < 2:
+        return None
+    curves = {"measured": margins[known], "lower": np.zeros(int(known.sum()))}
+    line = trace_of_line(np.array(order, float)[known], curves, None)
+    return dataclasses.replace(line, name="margin", along=name)
 
 
 def _improves(found: list[Verdict]) -> bool:

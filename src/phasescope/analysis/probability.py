@@ -9,6 +9,7 @@ from .align import one
 from .asymptotics import axis_of_sizes
 from .fits import CONFIDENCE
 from .sources import sources_of
+from .trace import number_trace
 from .types import Condition
 from .verdict import Outcome, Verdict, undecided
 from .worst_entry import MARGINS
@@ -60,4 +61,5 @@ def share(ok: Condition, delta: float, along: str = "seed", what: str = "") -> V
         check="share",
         sizes={along: (float(n),)},
         sources=sources_of((delta,)),
+        trace=number_trace(f"share of seeds: {name}", k / n, lower=1 - delta),
     )

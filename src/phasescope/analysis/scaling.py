@@ -11,6 +11,7 @@ from . import fits
 from .align import Misaligned, aligned, axis, coordinates_of, in_words, numbers_in
 from .lanes import FAILS, HOLDS, UNDECIDED, lane_table, swept_axes
 from .sources import sources_of
+from .trace import Trace, trace_of_line
 from .types import ArrayLike, Index
 from .verdict import OUTCOMES, Outcome, Verdict, undecided
 from .worst_entry import MARGINS, first, is_tolerance, name_of, verdict_at
@@ -82,6 +83,27 @@ def scales_like(
         check="scales_like",
         sources=sources,
         lanes=lane_table(y, over, outcomes.min(rest), margins.min(rest)) if over else None,
+        trace=_points_of_fit(y, x, lane, float(exponent), name),
+    )
+
+
+def _points_of_fit(
+    y: xr.DataArray, x: xr.DataArray, lane: Index, exponent: float, name: str
+) -> Trace | None:
+    """The points of one fit, the power law that was fitted and the one that was asked for."""
+    u = x.isel(lane).values.ravel()
+    v = y.isel(lane).values.ravel()
+    fitted = fits.power_law(u, v, fits.exponent(u, v).value)
+    if fitted is None:
+        return None
+    asked = fits.power_law(u, v, exponent)
+    line = trace_of_line(u, {"measured": v, "fitted": fitted, "reference": asked}, None)
+    return dataclasses.replace(
+        line,
+        name=name,
+        along=str(x.name or "x"),
+        where=in_words(coordinates_of(y, lane)),
+        is_power_law=True,
     )
 
 

@@ -17,6 +17,7 @@ import xarray as xr
 
 from .lanes import FAILS, HOLDS, UNDECIDED, join_lanes
 from .sources import Source, SourceKind
+from .trace import Trace
 
 
 class Outcome(enum.StrEnum):
@@ -77,6 +78,7 @@ class Verdict:
     - `is_derived`: a derivation says the same for all sizes.
     - `is_guard`: a condition without which the others say nothing.
     - `lanes`: outcome (1, 0, -1) and margin over the axes of a sweep.
+    - `trace`: what was compared, along one line through the worst case; the report draws it.
 
     **Raises:** `TypeError` if it is used as a truth value: compare the outcome instead.
     """
@@ -101,6 +103,7 @@ class Verdict:
     lanes: xr.Dataset | None = dataclasses.field(
         default=None, hash=False, compare=False, repr=False
     )
+    trace: Trace | None = dataclasses.field(default=None, hash=False, compare=False, repr=False)
 
     @property
     def vacuous(self) -> bool:
@@ -144,6 +147,7 @@ class Verdict:
             sources=tuple(dict.fromkeys((*self.sources, *other.sources))),
             is_derived=any(part.is_derived for part in failing),
             lanes=join_lanes(_over_lanes(self, other), _over_lanes(other, self)),
+            trace=_joint_trace(self) or _joint_trace(other),
         )
 
     def __bool__(self) -> bool:
@@ -315,6 +319,11 @@ def _over_lanes(verdict: Verdict, other: Verdict) -> xr.Dataset | None:
     codes = {outcome: code for code, outcome in OUTCOMES.items()}
     margin = float("nan") if verdict.margin is None else verdict.margin
     return xr.Dataset({"outcome": codes[verdict.outcome], "margin": margin})
+
+
+def _joint_trace(verdict: Verdict) -> Trace | None:
+    """The trace of several joined verdicts as a whole, such as a scan; elementary ones keep their own."""
+    return verdict.trace if verdict.parts else None
 
 
 def _joined(first: str, second: str) -> str:

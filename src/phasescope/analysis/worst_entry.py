@@ -5,7 +5,7 @@ it stands.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import xarray as xr
 from .align import Misaligned, aligned, axis, coordinates_of, in_order, in_words, numbers_in
 from .lanes import judge_lanes, swept_axes
 from .sources import Source, SourceKind, sources_of
+from .trace import Line, Trace, trace_through
 from .types import ArrayLike, Axis, Condition, Index
 from .verdict import Outcome, Verdict, undecided
 
@@ -114,6 +115,17 @@ def decide(
     )
 
 
+def traced(found: Verdict, entries: Entries, name: str, against: Mapping[str, Line]) -> Verdict:
+    """The verdict with what it compared, along a line through the worst entry; as it is if nothing is known.
+
+    `against` holds `lower`, `upper` and `reference`, in the shape of x.
+    """
+    if not (entries.asked & entries.known).any():
+        return found
+    trace = trace_through(entries.x, entries.worst(), name, against, asked=entries.asked)
+    return dataclasses.replace(found, trace=trace)
+
+
 def _worst_case(entries: Entries, required: str, report: Report) -> Verdict:
     x = entries.x
     known = entries.asked & entries.known
@@ -155,19 +167,24 @@ def near(
     y: xr.DataArray,
     tolerance: tuple[float, float],
     required: str,
-    says: str,
+    what: str,
+    does: str,
     *,
     check: str,
     asked: np.ndarray | None = None,
     sources: tuple[Source, ...] = (),
 ) -> Verdict:
-    """|x - y| <= atol + rtol |y|, worst in units of what is allowed."""
+    """|x - y| <= atol + rtol |y|, worst in units of what is allowed.
+
+    `does` is the verb of the sentence about `what`: it differs, it drifts.
+    """
     atol, rtol = tolerance
     a = x.values
     b = y.values
     with np.errstate(invalid="ignore", divide="ignore"):
         off = np.abs(a - b)
         allowed = atol + rtol * np.abs(b)
+        band = (b - allowed, b + allowed)
         violation = np.where(off == 0, 0.0, off / allowed) if atol or rtol else off
     finite = np.isfinite(a) & np.isfinite(b)
     unknown = np.isnan(a) | np.isnan(b)
@@ -176,7 +193,7 @@ def near(
     within_it = finite & (off <= allowed)
 
     def report(i: tuple[int, ...]) -> tuple[str, float]:
-        return f"{says} {off[i]:.4g} ({a[i]:.4g} against {b[i]:.4g})", off[i]
+        return f"{what} {does} {off[i]:.4g} ({a[i]:.4g} against {b[i]:.4g})", off[i]
 
     if atol or rtol:
         margin = 1 - violation
@@ -190,7 +207,8 @@ def near(
         asked=np.ones(a.shape, bool) if asked is None else asked,
         flips=np.asarray(violation) if (atol or rtol) and is_tolerance(sources) else None,
     )
-    return decide(entries, required, report, check, sources)
+    found = decide(entries, required, report, check, sources)
+    return traced(found, entries, what, {"lower": band[0], "upper": band[1], "reference": b})
 
 
 def is_tolerance(sources: tuple[Source, ...]) -> bool:
@@ -243,7 +261,8 @@ def bounded(
         asked=asked,
         flips=_flips(a, low, high) if fixed and not strictly and is_tolerance(sources) else None,
     )
-    return decide(entries, required, report, check, sources)
+    found = decide(entries, required, report, check, sources)
+    return traced(found, entries, name_of(what, numbers), {"lower": low, "upper": high})
 
 
 def _allowed(x: xr.DataArray, low: np.ndarray, high: np.ndarray, asked: np.ndarray) -> np.ndarray:
@@ -307,7 +326,21 @@ def monotone(
         margin=_ratio(rise, _range(x, dim)),
         asked=np.ones(rise.shape, bool),
     )
-    return decide(entries, required, report, check)
+    found = decide(entries, required, report, check)
+    trace = _climb(x, dim, sign, sign * peak, entries, name_of(what, x))
+    return dataclasses.replace(found, trace=trace)
+
+
+def _climb(
+    x: xr.DataArray, dim: str, sign: int, peak: np.ndarray, entries: Entries, name: str
+) -> Trace | None:
+    """x along its axis, which comes first, and the largest (or smallest) entry before each."""
+    if not entries.known.any():
+        return None
+    worst = entries.worst()
+    before = np.concatenate([np.full((1, *x.shape[1:]), np.nan), peak])
+    bound = {"lower" if sign == 1 else "upper": before}
+    return trace_through(x, (worst[0] + 1, *worst[1:]), name, bound, along=dim)
 
 
 def _ratio(a: np.ndarray | np.generic, b: np.ndarray) -> np.ndarray | np.generic:
