@@ -12,7 +12,7 @@ from collections.abc import Iterable
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-VOID = {"br", "img", "meta"}
+VOID = {"br", "img", "input", "meta"}
 
 
 class Markup(str):

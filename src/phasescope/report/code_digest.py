@@ -1,0 +1,101 @@
+"""The digest of all code and data that a study's rows and figures come from, for what may be kept of a report."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import sys
+from collections.abc import Iterable, Iterator
+from importlib import metadata
+from pathlib import Path
+
+import jax
+import numpy as np
+import xarray as xr
+
+from ..identity.modules import is_loose
+from ..identity.provenance import LIBRARIES
+from ..study import Study
+
+CORE = Path(__file__).parents[1]
+# Parts of the core that change no row and no figure.
+WITHOUT = ("studies", "report", "cli", "testing")
+DRAWN_WITH = ("matplotlib", "xarray", "ruptures")
+
+
+def study_digest(study: Study) -> str | None:
+    """The digest of the core, of the study's own files, of loose modules, and of what they run on.
+
+    None if the study has no files, such as one that was typed at a prompt.
+    """
+    own = _own_files(study)
+    if not own:
+        return None
+    return _sha256([core_digest(), _files_digest(own), _files_digest(_loose_files())])
+
+
+@functools.cache
+def core_digest() -> str:
+    """The digest of phasescope without its studies, of the libraries it uses, and of the device."""
+    files = [file for file in CORE.rglob("*.py") if file.relative_to(CORE).parts[0] not in WITHOUT]
+    versions = [f"{name} {metadata.version(name)}" for name in (*LIBRARIES, *DRAWN_WITH)]
+    device = jax.devices()[0]
+    return _sha256(
+        [_files_digest(files), *versions, sys.version, device.platform, device.device_kind]
+    )
+
+
+def dataset_digest(ds: xr.Dataset | xr.DataArray) -> str:
+    """The digest of everything in a dataset: numbers, names, axes, attributes."""
+    whole = ds.to_dataset(name="value") if isinstance(ds, xr.DataArray) else ds
+    parts: list[str | bytes] = [repr(sorted(map(repr, whole.attrs.items())))]
+    for name in sorted(whole.variables, key=str):
+        variable = whole.variables[name]
+        values = np.ascontiguousarray(variable.values)
+        parts.append(f"{name} {variable.dims} {values.dtype} {values.shape}")
+        parts.append(repr(sorted(map(repr, variable.attrs.items()))))
+        parts.append(repr(values.tolist()) if values.dtype.hasobject else values.tobytes())
+    return _sha256(parts)
+
+
+def _own_files(study: Study) -> list[Path]:
+    """The files of the package of the study's Spec, or the file itself if it lies in none."""
+    module = sys.modules.get(type(study.spec).__module__)
+    file = getattr(module, "__file__", None)
+    if module is None or file is None:
+        return []
+    depth = 3 if module.__name__.startswith("phasescope.studies.") else 1
+    above = len(module.__name__.split(".")) - depth - (0 if _is_package(file) else 1)
+    if above < 0 and not _is_package(file):
+        return [Path(file)]
+    folder = Path(file).parents[max(above, 0)]
+    return [
+        path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts
+    ]
+
+
+def _is_package(file: str) -> bool:
+    return Path(file).name == "__init__.py"
+
+
+def _loose_files() -> Iterator[Path]:
+    """The files of modules that lie outside of libraries, and are not phasescope's own."""
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file and name.partition(".")[0] != "phasescope" and is_loose(name):
+            path = Path(file)
+            if path.suffix == ".py" and path.is_file():
+                yield path
+
+
+def _files_digest(files: Iterable[Path]) -> str:
+    return _sha256(part for file in sorted(set(files)) for part in (str(file), file.read_bytes()))
+
+
+def _sha256(parts: Iterable[str | bytes]) -> str:
+    found = hashlib.sha256()
+    for part in parts:
+        data = part.encode(errors="backslashreplace") if isinstance(part, str) else part
+        found.update(len(data).to_bytes(8, "big"))
+        found.update(data)
+    return found.hexdigest()

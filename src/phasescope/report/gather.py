@@ -1,0 +1,142 @@
+"""A study as the report needs it: judged and drawn, or found again where nothing changed since the last time."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import SpecError, nearest
+from ..files import make_folders, os_errors_as_store_errors, write_atomically
+from ..ledger.markup import safe_name
+from ..verbs.draw import METADATA, Drawing, draw_all
+from ..verbs.errata import page_of
+from .evidence import describe
+from .kept import Kept, Made, figure_digest
+from .prose import About, about
+
+if TYPE_CHECKING:
+    from ..figures.figure import Figure
+    from ..ledger.ledger import Row
+    from ..study import Study
+    from ..verbs.context import Context
+    from ..verbs.evidence import Evidence
+
+
+@dataclasses.dataclass(frozen=True)
+class Section:
+    """A study in the report: its rows, in words what each rests on, its figures, and what its README.md says."""
+
+    study: Study
+    rows: tuple[Row, ...]
+    evidence: tuple[tuple[str, ...], ...]
+    drawings: tuple[Drawing, ...]
+    about: About
+
+    @property
+    def cover(self) -> Drawing | None:
+        """The picture that stands for the study: the first of its figures that could be drawn."""
+        return next((drawing for drawing in self.drawings if drawing.png), None)
+
+
+def gather(
+    study: Study, context: Context, out: Path, full: bool, formats: Sequence[str]
+) -> Section:
+    """The section of a study; its figures are written into the folder `out`."""
+    for format in formats:
+        if format not in METADATA:
+            raise SpecError(f'figures cannot be drawn as "{format}". {nearest(format, METADATA)}')
+    kept = Kept(study, context, full)
+    found = _found_again(study, kept, out, formats)
+    rows, evidence, drawings = found or _made(study, context, kept, out, full, formats)
+    return Section(
+        study, rows, evidence, drawings, about(page_of(study), study.paper, study.bibtex)
+    )
+
+
+Parts = tuple[tuple["Row", ...], tuple[tuple[str, ...], ...], tuple[Drawing, ...]]
+
+
+def _found_again(study: Study, kept: Kept, out: Path, formats: Sequence[str]) -> Parts | None:
+    """Everything as it was the last time; None if something changed or is not there."""
+    made = kept.made()
+    if made is None or set(made.figures) != {figure.id for figure in study.figures}:
+        return None
+    drawings = []
+    for figure in study.figures:
+        drawing = _drawn_before(figure, study, made.figures[figure.id], kept, out, formats)
+        if drawing is None:
+            return None
+        drawings.append(drawing)
+    return made.rows, made.evidence, tuple(drawings)
+
+
+def _made(
+    study: Study, context: Context, kept: Kept, out: Path, full: bool, formats: Sequence[str]
+) -> Parts:
+    """Verdicts and figures of the same evidence, which is obtained once."""
+    from ..verbs.check import chosen_claims, judge_all
+    from ..verbs.evidence import Evidence
+
+    wanted = chosen_claims(study)
+    with Evidence(study, context, full) as evidence:
+        evidence.ask(request for one in wanted for request in one.regime.evidence)
+        evidence.ask(request for figure in study.figures for request in figure.evidence)
+        rows = tuple(judge_all(wanted, evidence))
+        labels = tuple(_labels(one.regime.evidence, evidence) for one in wanted)
+        digests = {figure.id: _digest(figure, evidence) for figure in study.figures}
+        drawings = _drawings(study, evidence, digests, kept, out, formats)
+    if not any(drawing.problem for drawing in drawings):
+        kept.keep(Made(rows, labels, digests))
+    return rows, labels, drawings
+
+
+def _labels(requests: Sequence, evidence: Evidence) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(describe(evidence.at_size(request)) for request in requests))
+
+
+def _digest(figure: Figure, evidence: Evidence) -> str:
+    try:
+        return figure_digest(figure, [evidence.get(request)[0] for request in figure.evidence])
+    except Exception:  # evidence that is not there: the drawing says why
+        return ""
+
+
+def _drawings(
+    study: Study,
+    evidence: Evidence,
+    digests: dict[str, str],
+    kept: Kept,
+    out: Path,
+    formats: Sequence[str],
+) -> tuple[Drawing, ...]:
+    """The figures, of which only those are drawn whose function or evidence changed."""
+    found = {
+        figure.id: _drawn_before(figure, study, digests[figure.id], kept, out, formats)
+        for figure in study.figures
+    }
+    missing = [figure for figure in study.figures if found[figure.id] is None]
+    for drawing in draw_all(missing, evidence, out, formats):
+        found[drawing.figure.id] = drawing
+        if not drawing.problem:
+            for format, file in zip(formats, drawing.files, strict=True):
+                kept.keep_image(digests[drawing.figure.id], format, file.read_bytes())
+    return tuple(drawing for drawing in found.values() if drawing is not None)
+
+
+def _drawn_before(
+    figure: Figure, study: Study, digest: str, kept: Kept, out: Path, formats: Sequence[str]
+) -> Drawing | None:
+    """A figure of the last time in all formats, written once more."""
+    images = {format: kept.image(digest, format) for format in formats} if digest else {}
+    if not images or any(image is None for image in images.values()):
+        return None
+    files = []
+    with os_errors_as_store_errors(out, "write figures into"):
+        make_folders(out)
+        for format, image in images.items():
+            path = out / f"{safe_name(study.name, figure.id)}.{format}"
+            write_atomically(path, image or b"")
+            files.append(path)
+    return Drawing(study.name, figure, tuple(files), images["png"] or b"")
