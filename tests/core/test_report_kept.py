@@ -10,6 +10,7 @@ import pytest
 
 import phasescope as ps
 from phasescope import report
+from phasescope.report.code_digest import study_digest
 from phasescope.report.codec import rows_from_json, rows_to_json
 from phasescope.store import Store
 from phasescope.verbs.context import Context
@@ -120,6 +121,13 @@ def test_a_figure_whose_function_changed_is_drawn_again(place):
     place.report()
     place.edit("ds.loss.plot(ax=axes)", "ds.loss.plot(ax=axes, lw=3)")
     assert place.report()[1] == "judged drawn"
+
+
+def test_files_that_were_edited_while_the_process_ran_are_not_trusted(monkeypatch):
+    study = ps.find("regular_language")
+    assert study_digest(study)
+    monkeypatch.setattr("phasescope.report.code_digest.LOADED", 0.0)
+    assert study_digest(study) is None
 
 
 def test_without_a_store_nothing_is_kept(place):

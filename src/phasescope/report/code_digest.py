@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
@@ -13,10 +14,13 @@ import jax
 import numpy as np
 import xarray as xr
 
+from ..claims.requests import Recorded
 from ..identity.modules import is_loose
 from ..identity.provenance import LIBRARIES
 from ..study import Study
 
+# When this process began to load code.
+LOADED = time.time()
 CORE = Path(__file__).parents[1]
 # Parts of the core that change no row and no figure.
 WITHOUT = ("studies", "report", "cli", "testing")
@@ -26,22 +30,23 @@ DRAWN_WITH = ("matplotlib", "xarray", "ruptures")
 def study_digest(study: Study) -> str | None:
     """The digest of the core, of the study's own files, of loose modules, and of what they run on.
 
-    None if the study has no files, such as one that was typed at a prompt.
+    None if the study has no files, such as one that was typed at a prompt; or if some of them were edited while
+    this process ran, for then nobody knows which text was loaded.
     """
     own = _own_files(study)
-    if not own:
+    if not own or _edited([*_core_files(), *(own if len(own) > 1 else [])]):
         return None
-    return _sha256([core_digest(), _files_digest(own), _files_digest(_loose_files())])
+    files = [*own, *_recorded_files(study)]
+    return _sha256([core_digest(), _files_digest(files), _files_digest(_loose_files())])
 
 
 @functools.cache
 def core_digest() -> str:
     """The digest of phasescope without its studies, of the libraries it uses, and of the device."""
-    files = [file for file in CORE.rglob("*.py") if file.relative_to(CORE).parts[0] not in WITHOUT]
     versions = [f"{name} {metadata.version(name)}" for name in (*LIBRARIES, *DRAWN_WITH)]
     device = jax.devices()[0]
     return _sha256(
-        [_files_digest(files), *versions, sys.version, device.platform, device.device_kind]
+        [_files_digest(_core_files()), *versions, sys.version, device.platform, device.device_kind]
     )
 
 
@@ -58,8 +63,28 @@ def dataset_digest(ds: xr.Dataset | xr.DataArray) -> str:
     return _sha256(parts)
 
 
+def _core_files() -> list[Path]:
+    return [file for file in CORE.rglob("*.py") if file.relative_to(CORE).parts[0] not in WITHOUT]
+
+
+def _edited(files: Iterable[Path]) -> bool:
+    """Whether one of these was written after this process began to load code."""
+    return any(file.suffix == ".py" and file.stat().st_mtime > LOADED for file in files)
+
+
+def _recorded_files(study: Study) -> list[Path]:
+    """The files of recorded evidence that claims and figures ask for."""
+    asked = [request for claim in study.claims for row in claim.regimes for request in row.evidence]
+    asked += [request for figure in study.figures for request in figure.evidence]
+    files = {request.file for request in asked if isinstance(request, Recorded)}
+    return [file for file in files if file.is_file()]
+
+
 def _own_files(study: Study) -> list[Path]:
-    """The files of the package of the study's Spec, or the file itself if it lies in none."""
+    """The files of the package of the study's Spec, or the file itself if it lies in none.
+
+    Pages are left out: they are read whenever a report is written.
+    """
     module = sys.modules.get(type(study.spec).__module__)
     file = getattr(module, "__file__", None)
     if module is None or file is None:
@@ -69,9 +94,8 @@ def _own_files(study: Study) -> list[Path]:
     if above < 0 and not _is_package(file):
         return [Path(file)]
     folder = Path(file).parents[max(above, 0)]
-    return [
-        path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts
-    ]
+    found = [path for path in folder.rglob("*") if path.is_file()]
+    return [path for path in found if path.suffix != ".md" and "__pycache__" not in path.parts]
 
 
 def _is_package(file: str) -> bool:

@@ -41,13 +41,12 @@ class Section:
 
 
 def gather(
-    study: Study, context: Context, out: Path, full: bool, formats: Sequence[str]
+    study: Study, context: Context, kept: Kept, out: Path, full: bool, formats: Sequence[str]
 ) -> Section:
     """The section of a study; its figures are written into the folder `out`."""
     for format in formats:
         if format not in METADATA:
             raise SpecError(f'figures cannot be drawn as "{format}". {nearest(format, METADATA)}')
-    kept = Kept(study, context, full)
     found = _found_again(study, kept, out, formats)
     rows, evidence, drawings = found or _made(study, context, kept, out, full, formats)
     return Section(

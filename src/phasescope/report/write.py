@@ -21,6 +21,7 @@ from ..ledger.markdown import ledger_markdown
 from ..ledger.markup import safe_name, visible
 from .evidence import describe as describe
 from .gather import Section, gather
+from .kept import Kept
 from .page import page
 
 if TYPE_CHECKING:
@@ -62,11 +63,13 @@ def write_report(
     out = Path(out)
     make_out_folder(out, "write the report into")
     wanted = tuple(dict.fromkeys(("png", *formats)))
+    # What the code is, before anything runs: it may be edited meanwhile.
+    kept = [Kept(study, context, full) for study in studies]
     sections = []
     for number, study in enumerate(studies, 1):
         rows = len(chosen_claims(study))
         context.begin(study.name, number, len(studies), rows, len(study.figures))
-        sections.append(gather(study, context, out / "figures", full, wanted))
+        sections.append(gather(study, context, kept[number - 1], out / "figures", full, wanted))
     unchecked = {study.name: dict(study.unchecked) for study in studies if study.unchecked}
     ledger = Ledger(tuple(row for section in sections for row in section.rows), unchecked)
     drawings = [drawing for section in sections for drawing in section.drawings]
