@@ -103,10 +103,10 @@ def _is_package(file: str) -> bool:
 
 
 def _loose_files() -> Iterator[Path]:
-    """The files of modules that lie outside of libraries, and are not phasescope's own."""
+    """The files of modules that lie outside of libraries, and are neither phasescope's own nor what began the process."""
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
-        if file and name.partition(".")[0] != "phasescope" and is_loose(name):
+        if file and name.partition(".")[0] not in ("phasescope", "__main__") and is_loose(name):
             path = Path(file)
             if path.suffix == ".py" and path.is_file():
                 yield path
