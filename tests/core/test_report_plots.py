@@ -128,6 +128,11 @@ def test_places_on_axes_are_where_their_ticks_say():
     assert powers["10⁴"] == pytest.approx(float(across.place(np.array([1e4]))[0]))
 
 
+def test_ticks_that_lie_close_are_told_apart():
+    labels = [label for _, label in linear(np.array([0.83621, 0.83628]), 0.0, 100.0).ticks()]
+    assert len(set(labels)) == len(labels) >= 2
+
+
 def test_zero_has_a_place_of_its_own_left_of_a_logarithmic_axis():
     across = logarithmic(np.array([0.0, 1.0, 1e4]), 0.0, 100.0, zero=True)
     zero, one = across.place(np.array([0.0, 1.0]))

@@ -78,6 +78,13 @@ def test_a_power_law_keeps_the_fit_and_the_law_that_was_asked_for():
     assert np.diff(np.log(trace.reference)) == pytest.approx(np.diff(np.log(x)))
 
 
+def test_the_axis_of_a_power_law_is_named_only_where_the_name_is_right():
+    x = xr.DataArray(np.geomspace(1.0, 100.0, 20), dims="sigma", name="sigma")
+    x = x.assign_coords(sigma=x.values)
+    assert ps.scales_like(x**2, x.sigma, exponent=2.0, tol=0.05).trace.along == "sigma"
+    assert ps.scales_like(x**2, 1 / x.sigma, exponent=-2.0, tol=0.05).trace.along == "x"
+
+
 def test_the_lane_that_decides_a_power_law_is_named():
     x = xr.DataArray(np.geomspace(1.0, 100.0, 20), dims="n")
     y = xr.concat([x**2, x**3], xr.DataArray([1, 2], dims="lam", name="lam"))

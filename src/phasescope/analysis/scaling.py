@@ -101,10 +101,20 @@ def _points_of_fit(
     return dataclasses.replace(
         line,
         name=name,
-        along=str(x.name or "x"),
+        along=_name_on_axis(x),
         where=in_words(coordinates_of(y, lane)),
         is_power_law=True,
     )
+
+
+def _name_on_axis(x: xr.DataArray) -> str:
+    """The name of x if it is a coordinate as it stands; arithmetic such as 1 / x keeps a name that is wrong then."""
+    if x.name in x.coords:
+        coordinate = x.coords[x.name].broadcast_like(x).transpose(*x.dims)
+        numbers = coordinate.dtype.kind in "fiu"
+        if numbers and np.array_equal(coordinate.values, x.values):
+            return str(x.name)
+    return "x"
 
 
 def _worst_fit(outcomes: np.ndarray, distances: np.ndarray) -> tuple[int, ...]:

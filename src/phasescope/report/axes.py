@@ -11,6 +11,7 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # Numbers that span more than this are shown on a logarithmic axis.
 SPAN = 1000.0
 TICKS = 5
+NEAR = 16.0  # pixels between two labels at least
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,9 +49,11 @@ class Axis:
         if self.log:
             found = [(self._at(power), label) for power, label in self._powers()]
             if self.zero is not None:
-                found.insert(0, (self._at(self.zero), "0"))
+                zero = self._at(self.zero)
+                found = [(zero, "0"), *(one for one in found if abs(one[0] - zero) > NEAR)]
             return found
-        return [(self._at(value), short(value)) for value in _round_numbers(self.low, self.high)]
+        values = _round_numbers(self.low, self.high)
+        return list(zip(map(self._at, values), _told_apart(values), strict=True))
 
     def _at(self, value: float) -> float:
         share = (float(value) - self.low) / (self.high - self.low)
@@ -107,9 +110,18 @@ def is_wide(values: np.ndarray, span: float = SPAN) -> bool:
     return bool(known.size > 1 and known.min() > 0 and known.max() > span * known.min())
 
 
-def short(value: float) -> str:
+def _told_apart(values: list[float]) -> list[str]:
+    """Numbers in as many digits as it takes to tell them apart, four or more."""
+    for digits in range(4, 16):
+        labels = [short(value, digits) for value in values]
+        if len(set(labels)) == len(labels):
+            return labels
+    return [short(value) for value in values]
+
+
+def short(value: float, digits: int = 4) -> str:
     """A number in four digits: `0.25`, `10⁴`, `2·10⁻⁷`."""
-    mantissa, _, power = f"{value:.4g}".partition("e")
+    mantissa, _, power = f"{value:.{digits}g}".partition("e")
     if not power:
         return mantissa.replace("-", "−")
     ten = f"10{str(int(power)).translate(_SUPERSCRIPT)}"
