@@ -21,9 +21,12 @@ FLAGS = (
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="browser tests need playwright (pip install playwright)"
 )
-pytestmark = pytest.mark.skipif(
-    BROWSER is None, reason="browser tests need chromium on the path (apt-get install chromium)"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        BROWSER is None, reason="browser tests need chromium on the path (apt-get install chromium)"
+    ),
+]
 
 
 class Spec(ps.Spec):

@@ -259,9 +259,9 @@ def report(
     full: flags.Full = False,
     store: flags.StoreDir = None,
 ) -> None:
-    """Ledger and figures as Markdown, JSON and one self-contained HTML file; findings first.
+    """Ledger and figures as one self-contained HTML file to search and read; Markdown, JSON, LaTeX beside it.
 
-    Exit codes are those of `check`.
+    What did not change since the last time is neither judged nor drawn again. Exit codes are those of `check`.
 
     Example: phasescope report --out report
     """
