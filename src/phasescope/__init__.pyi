@@ -48,6 +48,7 @@ from .claims.claim import published as published
 from .claims.claim import theory as theory
 from .claims.protocol import protocol as protocol
 from .claims.requests import Request as Request
+from .claims.requests import maps as maps
 from .claims.requests import recorded as recorded
 from .claims.requests import runs as runs
 from .claims.requests import sized as sized
@@ -70,6 +71,7 @@ from .errors import StudyBroken as StudyBroken
 from .errors import StudyNotFound as StudyNotFound
 from .errors import SweepIncomplete as SweepIncomplete
 from .figures.figure import figure as figure
+from .figures.map import draw_map as draw_map
 from .figures.style import PALETTE as PALETTE
 from .figures.style import legend as legend
 from .figures.style import letter as letter
@@ -111,6 +113,7 @@ from .verbs.check import check as check
 from .verbs.draw import draw as draw
 from .verbs.errata import errata as errata
 from .verbs.fork import fork as fork
+from .verbs.map import map as map
 from .verbs.reading import open as open
 from .verbs.record import record as record
 from .verbs.run import run as run

@@ -6,13 +6,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import SpecError
 from ..plan.plan import Arm
 from ..plan.reductions import Reduction, Reductions, as_reductions
 from ..plan.times import Times, asked_times
 from .tied import Tied, untied
+
+if TYPE_CHECKING:
+    from .claim import Claim
 
 LATER = {
     "later": True
@@ -75,6 +78,16 @@ class Recorded:
 
 
 Request = Runs | Sweeps | Tables | Sized | Recorded
+
+
+@dataclasses.dataclass(frozen=True)
+class Maps:
+    """A claim at every cell of a grid of numbers: evidence of a figure."""
+
+    claim: Claim
+    fields: tuple[tuple[str, Any], ...]
+    regime: str | None = None
+    refine: int = 0
 
 
 def runs(
@@ -194,6 +207,21 @@ def recorded(request: Runs | Sweeps, file: Path) -> Recorded:
     **Returns:** a request; the ledger marks the rows that rest on it.
     """
     return Recorded(request, file)
+
+
+def maps(claim: Claim, *, regime: str | None = None, refine: int = 0, **fields: Any) -> Maps:
+    """Ask for a map of a claim, to be drawn: what `ps.map` returns.
+
+        >>> claim = ps.find("linear_modes").claim("waiting_time_is_logarithmic")
+        >>> ps.maps(claim, epsilon="1e-6:0.1:8:log").fields
+        (('epsilon', '1e-6:0.1:8:log'),)
+
+    **Arguments:** `claim`: of the study. `regime`, `refine`, `fields`: as for `ps.map`.
+
+    **Returns:** a request, to be given to a figure.
+    """
+    given = {name: tuple(v) if _is_axis(v) else v for name, v in fields.items()}
+    return Maps(claim, tuple(given.items()), regime, refine)
 
 
 def _kept(names: Sequence[str] | None) -> tuple[str, ...] | None:

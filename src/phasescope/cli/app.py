@@ -242,14 +242,57 @@ def draw(
     from .. import draw as draw_studies
     from .output import emit
 
-    formats = tuple(format.split(","))
-    for f in formats:
-        if f not in ("png", "pdf", "svg"):
-            raise SpecError(f"--format is png, pdf or svg, got {f}.")
+    formats = _formats(format)
     paths = draw_studies(
         *_studies(studies), figure=figure, out=out, format=formats, full=full, store=store
     )
     emit({"files": [str(p) for p in paths]}, as_json, print, *paths, sep="\n")
+
+
+@app.command("map")
+def map_(
+    study: flags.StudyName,
+    claim: flags.ClaimName,
+    fields: flags.MapFields = None,
+    regime: flags.MapRegime = None,
+    refine: flags.Refine = 0,
+    full: flags.Full = False,
+    format: flags.Format = "png",
+    out: flags.OutDir = Path("phasescope-figures"),
+    data: flags.MapData = None,
+    dry_run: flags.DryRun = False,
+    store: flags.MapStore = None,
+    as_json: flags.Json = False,
+) -> None:
+    """Where a claim stops holding: its check at every cell of a grid, drawn with its zero line.
+
+    Example: phasescope map regular_language fig2 lam=0.5:50:24:log eta=0.01:1:24:log --refine 4
+    """
+    check_ids([study], claim=claim)
+    from .. import find
+    from ..verbs.map import map as map_claim
+    from .exports import check_out, write_out
+    from .maps import draw_to, map_cost, map_numbers, map_summary, show_map
+    from .output import emit
+
+    check_out(data)
+    formats = _formats(format)
+    chosen = find(study)
+    asked: dict[str, Any] = {
+        "regime": regime,
+        "refine": refine,
+        "full": full,
+        **map_numbers(chosen, claim, regime, fields or []),
+    }
+    if dry_run:
+        cost = map_cost(chosen, claim, **asked)
+        emit(cost, as_json, show_map, cost)
+        return
+    found = map_claim(chosen, claim, store=store or False, **asked)
+    write_out(found, data)
+    files = draw_to(found, out, formats)
+    summary = map_summary(found, [*files, *([data] if data else [])])
+    emit(summary, as_json, show_map, summary)
 
 
 @app.command()
@@ -404,6 +447,15 @@ def _exit_with(ledger: Ledger) -> None:
         raise typer.Exit(NOT_CARRIED_OUT)
     if ledger.surprises:
         raise typer.Exit(CHANGED)
+
+
+def _formats(words: str) -> tuple[str, ...]:
+    """The formats in which to draw."""
+    formats = tuple(words.split(","))
+    for f in formats:
+        if f not in ("png", "pdf", "svg"):
+            raise SpecError(f"--format is png, pdf or svg, got {f}.")
+    return formats
 
 
 def _numbers(study: Study, arm: str, preset: str | None, fields: list[str] | None) -> Spec:

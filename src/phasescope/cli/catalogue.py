@@ -137,6 +137,7 @@ def _field(field: dataclasses.Field[Any], kinds: Sequence[type], default: Any) -
 
 def _claim(study: Study, claim: Claim) -> dict[str, Any]:
     from ..verbs.check import chosen_claims
+    from ..verbs.map_rows import mappable
 
     regimes = [row.regime for row in chosen_claims(study, claim.id)]
     entry = {
@@ -147,6 +148,7 @@ def _claim(study: Study, claim: Claim) -> dict[str, Any]:
         "statement": claim.statement,
         "regimes": list(dict.fromkeys(str(regime.name) for regime in regimes)),
         "expected": {_row_name(regime): str(regime.expect) for regime in regimes},
+        "maps_over": mappable(study, claim),
     }
     if claim.typed is not None:
         entry |= {

@@ -163,3 +163,30 @@ StageName = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Of a state: the stage at whose end it is; the last one."),
 ]
+ClaimName = Annotated[
+    str,
+    typer.Argument(metavar="CLAIM", help="Its id or name; see `phasescope list STUDY --claims`."),
+]
+MapFields = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="FIELD=LO:HI[:N][:log] ...", help="One or two axes, as in eta=0.01:1:64:log."
+    ),
+]
+Refine = Annotated[
+    int,
+    typer.Option(
+        min=0, metavar="LEVELS", help="Halve the edges that the zero line crosses so often."
+    ),
+]
+MapRegime = Annotated[
+    str | None, typer.Option(help="Which row: published, theory or beyond; the first that fits.")
+]
+MapStore = Annotated[
+    Path | None,
+    typer.Option("--store", metavar="DIR", help="Keep the runs of all cells there. Default: none."),
+]
+MapData = Annotated[
+    Path | None,
+    typer.Option("--data", metavar="FILE", help="Also write the map: FILE.nc or FILE.zarr.zip."),
+]

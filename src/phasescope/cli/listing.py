@@ -98,6 +98,9 @@ def _show_claims(entry: dict[str, Any]) -> None:
         if claim["statement"]:
             show_line(Padding(Text(visible(claim["statement"])), (0, 0, 0, 4), expand=False))
         words = Text(visible(_expected_words(claim)), style="dim")
+        varied = claim.get("maps_over")  # a catalogue that was kept by an earlier version has none
+        if varied:
+            words.append(f"; a map may vary {', '.join(map(visible, varied))}")
         show_line(Padding(words, (0, 0, 0, 4), expand=False))
 
 

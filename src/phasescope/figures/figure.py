@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..claims.requests import Request
+from ..claims.requests import Maps, Request
 from .style import PALETTE, STYLE
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Figure:
 
     id: str
     cites: str
-    evidence: tuple[Request, ...]
+    evidence: tuple[Request | Maps, ...]
     draw: Callable[..., None]
     panels: tuple[int, int]
     size: tuple[float, float]
@@ -56,7 +56,7 @@ class Figure:
 
 def figure(
     cites: str,
-    *evidence: Request,
+    *evidence: Request | Maps,
     id: str = "",
     panels: tuple[int, int] = (1, 1),
     size: tuple[float, float] | None = None,

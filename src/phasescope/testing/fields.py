@@ -21,7 +21,7 @@ import jax.random as jr
 import numpy as np
 import xarray as xr
 
-from ..claims.requests import Recorded, Request, Runs, Sized, Sweeps
+from ..claims.requests import Maps, Recorded, Request, Runs, Sized, Sweeps
 from ..engine.calls import Call
 from ..engine.precision import exact_numbers
 from ..engine.programs import Inputs, Program, advance_stage, begin_run, enter_stage, inspect_state
@@ -108,7 +108,7 @@ def shrunk(spec: Spec, small: Spec, given: dict[str, Any]) -> Spec:
 
 def requests(study: Study) -> Iterator[Runs | Sweeps]:
     """All runs and sweeps that claims and figures may ask for, at both sizes, also where evidence is recorded."""
-    asked: list[Request] = [
+    asked: list[Request | Maps] = [
         r for claim in study.claims for regime in claim.regimes for r in regime.evidence
     ]
     asked += [r for figure in study.figures for r in figure.evidence]

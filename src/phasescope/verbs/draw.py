@@ -145,6 +145,18 @@ def draw_all(
             tick(1)
 
 
+def draw_canvas(canvas: Canvas, out: Path, name: str, formats: Sequence[str]) -> list[Path]:
+    """A drawn figure as files `out/name.format`."""
+    make_out_folder(out, "write figures into")
+    files = []
+    for format in dict.fromkeys(formats):
+        path = out / f"{safe_name(name)}.{format}"
+        with os_errors_as_store_errors(path, "write"):
+            write_atomically(path, _image(canvas, format))
+        files.append(path)
+    return files
+
+
 def _image(canvas: Canvas, format: str) -> bytes:
     import matplotlib as mpl
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import concurrent.futures as futures
 import gc
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import xarray as xr
 
-from ..claims.requests import Recorded, Request, Runs, Sized, Sweeps, Tables
+from ..claims.requests import Maps, Recorded, Request, Runs, Sized, Sweeps, Tables
 from ..engine.job import Job
 from ..engine.precision import exact_numbers
 from ..engine.programs import (
@@ -25,6 +25,7 @@ from ..records.evidence_file import made_by_other_code, read
 from ..records.reduced import without_records
 from ..study import Study
 from .context import Context, cores
+from .map import map_layouts, resolve_map
 from .run import find_or_run, is_stored
 from .sweep import layout_cost, run_layout
 from .sweep_layout import lay_out
@@ -58,7 +59,7 @@ class Evidence:
         self.context = context
         self.full = full
         self.recompute = recompute
-        self._known: dict[Request, futures.Future[Resolved]] = {}
+        self._known: dict[Request | Maps, futures.Future[Resolved]] = {}
         self._pool: futures.Executor | None = None
 
     def __enter__(self) -> Self:
@@ -73,14 +74,14 @@ class Evidence:
         self._pool = None
         forget_programs()
 
-    def ask(self, requests: Iterable[Request]) -> None:
+    def ask(self, requests: Iterable[Request | Maps]) -> None:
         """Begin with these in the background, in this order."""
         if self._pool is not None and cores() > 1:
             for sized in dict.fromkeys(self.at_size(request) for request in requests):
                 if sized not in self._known:
                     self._known[sized] = self._pool.submit(self._resolve, sized)
 
-    def get(self, request: Request) -> Resolved:
+    def get(self, request: Request | Maps) -> Resolved:
         """The dataset, and the ids of the runs that it came from."""
         sized = self.at_size(request)
         if sized not in self._known:
@@ -92,7 +93,13 @@ class Evidence:
                 found.set_exception(problem)
         return self._known[sized].result()
 
-    def at_size(self, request: Request) -> Plain:
+    @overload
+    def at_size(self, request: Request) -> Plain: ...
+
+    @overload
+    def at_size(self, request: Request | Maps) -> Plain | Maps: ...
+
+    def at_size(self, request: Request | Maps) -> Plain | Maps:
         """The request at the size asked for, and run again if that was asked for."""
         if isinstance(request, Sized):
             return request.full if self.full else request.small
@@ -100,12 +107,14 @@ class Evidence:
             return request.request
         return request
 
-    def _resolve(self, request: Plain) -> Resolved:
+    def _resolve(self, request: Plain | Maps) -> Resolved:
         if isinstance(request, Recorded):
             return read(request.file), (f"recorded:{request.file.stem}",)
         if isinstance(request, Tables):
             with exact_numbers():
                 return request.function(**dict(request.arguments)), ()
+        if isinstance(request, Maps):
+            return resolve_map(self.study, request, self.context, self.full), ()
         if isinstance(request, Runs):
             # What diverged is evidence too.
             found = find_or_run(self.study, self._job(request), self.context, throw=False)
@@ -154,12 +163,16 @@ class Evidence:
         spec = type(self.study.default_for(asked.request.arm))
         return made_by_other_code(asked, ds, spec)
 
-    def missing(self, request: Request) -> tuple[int, int]:
+    def missing(self, request: Request | Maps) -> tuple[int, int]:
         """How many runs or blocks the request needs, and how many of them the store lacks."""
         sized = self.at_size(request)
         if isinstance(sized, Tables | Recorded):
             return 0, 0
         if isinstance(sized, Runs):
             return 1, int(not is_stored(self.study, self._job(sized), self.context))
-        cost = layout_cost(self._layout(sized), self.context)
-        return cost["blocks"], cost["missing"]
+        if isinstance(sized, Maps):
+            layouts = map_layouts(self.study, sized, self.context, self.full)
+        else:
+            layouts = [self._layout(sized)]
+        costs = [layout_cost(layout, self.context) for layout in layouts]
+        return sum(cost["blocks"] for cost in costs), sum(cost["missing"] for cost in costs)

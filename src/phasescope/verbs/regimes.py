@@ -149,7 +149,7 @@ def _numbers(study: Study, request: Runs | Sweeps) -> Numbers:
     return Numbers(spec, axes)
 
 
-def _spec_class(study: Study, ds: xr.Dataset) -> type[Spec]:
+def spec_class(study: Study, ds: xr.Dataset) -> type[Spec]:
     """The Spec class of the arm that a dataset came from; that of the study, if it came from elsewhere."""
     arms = {arm.__name__: arm for arm in study.arms}
     return type(study.default_for(arms.get(ds.attrs.get("arm", ""))))
@@ -160,7 +160,7 @@ def standing_of_datasets(study: Study, claim: Claim, evidence: Sequence[xr.Datas
     if claim.assumes is None:
         return Standing(RegimeName.THEORY)
     arms = [str(ds.attrs["arm"]) for ds in evidence if "arm" in ds.attrs]
-    numbers = [numbers_of(ds, _spec_class(study, ds)) for ds in evidence if "spec" in ds.attrs]
+    numbers = [numbers_of(ds, spec_class(study, ds)) for ds in evidence if "spec" in ds.attrs]
     ons = {str(regime.on) for regime in claim.regimes}
     fitting = [on for on in sorted(ons) if all(claim.assumes.allows_arm(on, a) for a in arms)]
     on = fitting[0] if fitting else sorted(ons)[0]
@@ -194,7 +194,7 @@ def covered(study: Study, claim: Claim, evidence: Sequence[xr.Dataset]) -> Cover
         records = _records(ds)
         asked += records
         if rules and "time" in ds.dims and "spec" in ds.attrs:
-            ds = _restricted(ds, numbers_of(ds, _spec_class(study, ds)), rules)
+            ds = _restricted(ds, numbers_of(ds, spec_class(study, ds)), rules)
         kept.append(ds)
         compared += _records(ds)
     return Covered(tuple(kept), compared, asked)

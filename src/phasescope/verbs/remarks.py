@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from types import ModuleType
 
-from ..claims.requests import Tables
+from ..claims.requests import Maps, Tables
 from ..engine.job import Job
 from ..errors import PhasescopeError
 from ..plan.given import GivenArm
@@ -48,15 +48,14 @@ def unlisted_arms(study: Study) -> list[str]:
 
 def _asked(study: Study) -> Iterator[Arm]:
     """The arms of which a claim or a figure asks for runs."""
-    rows = [regime.evidence for claim in study.claims for regime in claim.regimes]
-    rows += [figure.evidence for figure in study.figures]
-    for evidence in rows:
-        for request in evidence:
-            for full in (False, True):
-                asked = plain(request, full)
-                if not isinstance(asked, Tables):
-                    arm = asked.arm
-                    yield arm.function if isinstance(arm, GivenArm) else arm
+    asked = [r for claim in study.claims for regime in claim.regimes for r in regime.evidence]
+    for figure in study.figures:  # a map asks for what its claim asks for
+        asked += [request for request in figure.evidence if not isinstance(request, Maps)]
+    for request in asked:
+        for full in (False, True):
+            one = plain(request, full)
+            if not isinstance(one, Tables):
+                yield one.arm.function if isinstance(one.arm, GivenArm) else one.arm
 
 
 def _modules(study: Study) -> list[ModuleType]:

@@ -33,6 +33,7 @@ GPU_WIDTH = 8192  # lanes that fill a GPU
 FUSED_WIDTH = 2**17
 FITTING_BYTES = 2**29  # of records that a block wider than GPU_WIDTH may bring back
 CPU_WIDTHS = (128, 64, 32, 16)  # lanes that fill the vector units of a core, widest first
+CELLS_WIDTH = 1024  # the same for small states of which there are many: what a block costs by itself is shared
 LEAST_WIDTH = 8
 FILLED = 1 / 4  # of a block, from which on its lanes share one seed
 
@@ -97,10 +98,7 @@ def lay_out(
                 preset=preset,
                 changes=tuple(sorted((fixed | changes).items())),
                 seed=seed,
-                columns=tuple(
-                    (name, tuple(values[start : start + width].tolist()))
-                    for name, values in columns.items()
-                ),
+                columns=_cut(columns, start, width),
                 at=times,
                 width=width if inner else 1,
                 ties=tuple(names for names in ties if names[0] in inner),
@@ -109,6 +107,30 @@ def lay_out(
             )
             tasks.append(task)
     return Layout(study, arm, outer, inner, tuple(tasks), tied)
+
+
+def lay_out_cells(
+    base: Layout, cells: Mapping[str, tuple[Any, ...]], axis: str, block: int | None = None
+) -> Layout:
+    """Points that are no product as one more axis of lanes: `cells` has a value of each field for every point.
+
+    `base` is the sweep at one of the points; `axis` names the dim of the points, which are counted from 0.
+    """
+    counted = tuple(range(len(next(iter(cells.values())))))
+    inner = {axis: counted} | base.inner
+    tied = base.tied | {axis: dict(cells)}
+    columns = _columns(inner, tied)
+    columns.pop(axis)
+    lanes = math.prod(map(len, inner.values()))
+    job = base.job(base.tasks[0]).without_lanes()
+    widest = default_width(job, lanes, (CELLS_WIDTH, *CPU_WIDTHS))
+    width = block or min(widest, _power_of_two(lanes))
+    tasks = [
+        dataclasses.replace(task, columns=_cut(columns, start, width), width=width)
+        for task in base.tasks[:: base.blocks]
+        for start in range(0, lanes, width)
+    ]
+    return dataclasses.replace(base, inner=inner, tasks=tuple(tasks), tied=tied)
 
 
 def _check_axes(
@@ -203,12 +225,21 @@ def _values(axis: Any) -> tuple[Any, ...]:
     return tuple(x.item() if hasattr(x, "item") else x for x in axis)
 
 
+def _cut(
+    columns: Mapping[str, np.ndarray], start: int, width: int
+) -> tuple[tuple[str, tuple[float, ...]], ...]:
+    """The numbers of one block: those of its lanes in every column."""
+    return tuple(
+        (name, tuple(values[start : start + width].tolist())) for name, values in columns.items()
+    )
+
+
 def _power_of_two(count: int) -> int:
     """The least power of two that is not smaller."""
     return 1 << (count - 1).bit_length()
 
 
-def default_width(job: Job, lanes: int) -> int:
+def default_width(job: Job, lanes: int, widths: Sequence[int] = CPU_WIDTHS) -> int:
     """Lanes in a block: what fills a GPU, or a core's vector units; fewer, if their state would leave its caches.
 
     Fused lanes keep their state in registers, and fill a GPU only if there are many of them: as many as their records leave
@@ -223,7 +254,7 @@ def default_width(job: Job, lanes: int) -> int:
         tables = () if inputs.tables is None else (inputs.tables,)
         start = jax.eval_shape(job.arm(inputs.spec).init, inputs.key, *tables)
     size = sum(x.size * x.dtype.itemsize for x in jax.tree.leaves(start))
-    fitting = [width for width in CPU_WIDTHS if width * size <= BLOCK_BYTES]
+    fitting = [width for width in widths if width * size <= BLOCK_BYTES]
     return fitting[0] if fitting else LEAST_WIDTH
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 from ..engine.job import Job
@@ -128,17 +128,32 @@ class Layout:
         """The run without lanes of a task, after a look at the numbers that are swept beside its own."""
         job = task.without_lanes(self.study, self.arm)
         changes = dict(task.changes)
-        for axis, values in self.inner.items():
-            along = {axis: values} | self.tied.get(axis, {})
-            points: Iterable[dict[str, Any]] = ({axis: value} for value in extremes(values))
-            if len(along) > 1:
-                points = (
-                    dict(zip(along, x, strict=True)) for x in zip(*along.values(), strict=True)
-                )
-            if axis != "seed":
-                for point in points:
-                    self.study.specify(task.preset, self.arm, **changes | point)
+        for axis in self.inner:
+            for point in self._points_to_check(axis):
+                self.study.specify(task.preset, self.arm, **changes | point)
         return job
+
+    def _points_to_check(self, axis: str) -> Iterator[dict[str, Any]]:
+        """Numbers along an axis of lanes among which there is one out of range, if any lane has one."""
+        tied = self.tied.get(axis, {})
+        if axis == "seed":
+            return
+        if (
+            axis not in self.arm_fields
+        ):  # cells, each with numbers of their own: all are checked by themselves
+            for name, values in tied.items():
+                yield from ({name: value} for value in extremes(values))
+        elif tied:
+            along = {axis: self.inner[axis]} | tied
+            for point in zip(*along.values(), strict=True):
+                yield dict(zip(along, point, strict=True))
+        else:
+            yield from ({axis: value} for value in extremes(self.inner[axis]))
+
+    @property
+    def arm_fields(self) -> set[str]:
+        """The fields of the Spec that the arm takes."""
+        return {field.name for field in dataclasses.fields(self.study.default_for(self.arm))}
 
 
 def extremes(values: Sequence[Any]) -> list[Any]:
