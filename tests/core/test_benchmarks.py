@@ -84,3 +84,17 @@ def test_record_steps_are_100_different_ones(module, last):
     assert len(set(steps)) == 100
     assert steps[-1] == last
     assert min(steps) >= 1
+
+
+def test_a_million_lanes_are_measured_as_32_here(module):
+    lanes = module("fused_lanes")
+    table = module("harness").Table()
+    size = lanes.size(32, 40)
+    lanes.symmetric(table, size)
+    lanes.reduced(table, size)
+    lines = {(line["section"], line["name"]): line for line in table.lines}
+    assert lines["symmetric", "largest relative difference to the ordinary path"]["value"] < 1e-12
+    records = lines["symmetric", "brought back"]["value"]
+    assert 0 < 5 * lines["reduced", "brought back"]["value"] < records
+    assert lines["symmetric", "seconds on the device"]["value"] > 0
+    assert table.missed == []

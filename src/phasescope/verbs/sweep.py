@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax
 import xarray as xr
 
 from ..analysis.lanes import mark_swept
@@ -218,6 +219,9 @@ def _map(
         yield from map(work, tasks)
         return
     own = executor is None or not _is_local(executor)
+    if own and jax.default_backend() != "cpu":  # else every thread would compile the same kernel
+        yield work(tasks[0])
+        tasks = tasks[1:]
     pool = futures.ThreadPoolExecutor(cores()) if own else executor
     assert pool is not None
     pending = [pool.submit(work, task) for task in tasks]
