@@ -72,12 +72,14 @@ from .errors import StudyNotFound as StudyNotFound
 from .errors import SweepIncomplete as SweepIncomplete
 from .figures.figure import figure as figure
 from .figures.map import draw_map as draw_map
+from .figures.phases import mark as mark
+from .figures.phases import shade as shade
+from .figures.phases import shade_phases as shade_phases
+from .figures.phases import shade_stages as shade_stages
 from .figures.style import PALETTE as PALETTE
+from .figures.style import band as band
 from .figures.style import legend as legend
 from .figures.style import letter as letter
-from .figures.style import mark as mark
-from .figures.style import shade as shade
-from .figures.style import shade_stages as shade_stages
 from .figures.style import shades as shades
 from .ledger.ledger import Ledger as Ledger
 from .ledger.ledger import Row as Row

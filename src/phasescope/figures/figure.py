@@ -7,26 +7,30 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..claims.requests import Maps, Request
-from .style import PALETTE, STYLE
+from .style import PALETTE, STYLE, letter
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
+# A number in a caption that the drawing fills in, with its format: {peak:.2f}.
+NUMBER = re.compile(r"\{(\w+):([^{}]*)\}")
+
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """`draw(*evidence, axes)` fills the axes: one, or an array of them if `panels` asks for
-    several.
+    """`draw(*evidence, axes)` fills the axes: one, or an array of them, with letters, if `panels`
+    asks for several.
     """
 
     id: str
     cites: str
     evidence: tuple[Request | Maps, ...]
-    draw: Callable[..., None]
+    draw: Callable[..., Mapping[str, Any] | None]
     panels: tuple[int, int]
     size: tuple[float, float]
 
@@ -36,10 +40,18 @@ class Figure:
 
     @property
     def caption(self) -> str:
+        """What is seen, with dots for the numbers that only a drawing knows."""
+        return NUMBER.sub("...", self._words)
+
+    @property
+    def _words(self) -> str:
         return " ".join((inspect.getdoc(self.draw) or "").split())
 
     def render(self, *evidence: Any) -> Canvas:
-        """The drawn figure; no global state is touched."""
+        """The drawn figure; its label is the caption, with the numbers that the drawing found.
+
+        No global state is touched.
+        """
         import matplotlib as mpl
         from cycler import cycler
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -50,7 +62,10 @@ class Figure:
             canvas = Canvas(figsize=self.size, layout="constrained")
             FigureCanvasAgg(canvas)
             axes = canvas.subplots(*self.panels, squeeze=True)
-            self.draw(*evidence, axes)
+            if self.panels != (1, 1):
+                letter(axes)
+            numbers = self.draw(*evidence, axes)
+        canvas.set_label(_filled(self._words, numbers if isinstance(numbers, Mapping) else {}))
         return canvas
 
 
@@ -60,7 +75,7 @@ def figure(
     id: str = "",
     panels: tuple[int, int] = (1, 1),
     size: tuple[float, float] | None = None,
-) -> Callable[[Callable[..., None]], Figure]:
+) -> Callable[[Callable[..., Mapping[str, Any] | None]], Figure]:
     """Make a drawing a figure of the study.
 
         >>> def decay():
@@ -79,11 +94,13 @@ def figure(
 
     **Returns:** a decorator that makes the function, whose docstring is the caption, a `Figure`. It
     is called as `draw(*evidence, axes)` with one axes, or an array of them if there are several
-    panels.
+    panels; those are lettered (a), (b), ... for the caption to speak of. Where the caption says
+    `{peak:.2f}`, the number is the one that the function returns under the name `peak`, if it
+    returns a mapping: so a caption says what is true of what was drawn.
     """
     inches = size or (3.6 * panels[1] + 0.4, 2.8 * panels[0] + 0.2)
 
-    def decorate(draw: Callable[..., None]) -> Figure:
+    def decorate(draw: Callable[..., Mapping[str, Any] | None]) -> Figure:
         return Figure(
             id=id or draw.__name__,
             cites=cites,
@@ -94,3 +111,13 @@ def figure(
         )
 
     return decorate
+
+
+def _filled(words: str, numbers: Mapping[str, Any]) -> str:
+    """The caption with every number that the drawing returned in its place."""
+
+    def fill(found: re.Match[str]) -> str:
+        name, form = found.groups()
+        return format(numbers[name], form) if name in numbers else found.group()
+
+    return NUMBER.sub(fill, words)

@@ -1,4 +1,4 @@
-"""The common style of figures: colours, lines, legends, letters, and bands behind an axis of time.
+"""The common style of figures: colours, lines, legends, letters, ranges around a curve.
 
 Colours are Okabe and Ito's: distinguishable with any kind of colour vision, and in grey.
 """
@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..plan.observables import stage_names
-
 if TYPE_CHECKING:
-    import xarray as xr
     from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
 
 BLUE = "#0072B2"
 VERMILION = "#D55E00"
@@ -24,7 +22,6 @@ ORANGE = "#E69F00"
 SKY = "#56B4E9"
 BLACK = "#000000"
 PALETTE = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
-BANDS = (BLUE, ORANGE, GREEN, PURPLE)
 
 STYLE: dict[str, Any] = {
     "font.size": 9,
@@ -39,11 +36,11 @@ STYLE: dict[str, Any] = {
     "grid.linewidth": 0.6,
     "lines.linewidth": 1.6,
     "figure.dpi": 150,
-    "savefig.dpi": 150,
+    "savefig.dpi": 200,
     "image.cmap": "viridis",
     "svg.fonttype": "none",
     "pdf.fonttype": 42,
-    "mathtext.fontset": "cm",
+    "mathtext.fontset": "dejavusans",  # as large as the words beside it
 }
 LEGEND: dict[str, Any] = {
     "fontsize": 7,
@@ -73,7 +70,7 @@ def legend(axes: Axes, **changes: Any) -> None:
 
 
 def letter(axes: Axes | Iterable[Axes] | np.ndarray) -> None:
-    """(a), (b), ... in the corner above each panel.
+    """(a), (b), ... above the upper left corner of each panel; titles and phases have the rest.
 
         >>> from matplotlib.figure import Figure
         >>> panels = Figure().subplots(1, 2)
@@ -85,7 +82,7 @@ def letter(axes: Axes | Iterable[Axes] | np.ndarray) -> None:
     """
     panels = np.ravel(np.asarray(axes, dtype=object))
     for name, panel in zip("abcdefghijkl", panels, strict=False):
-        panel.set_title(f"({name})", loc="left", fontsize=9)
+        panel.set_title(f"({name})", loc="left", ha="right", fontsize=9)
 
 
 def shades(count: int) -> list[tuple[float, float, float, float]]:
@@ -103,86 +100,28 @@ def shades(count: int) -> list[tuple[float, float, float, float]]:
     return [colormaps["viridis"](x) for x in np.linspace(0.0, 0.82, count)]
 
 
-def shade_stages(ds: xr.Dataset, axes: Axes, *, label: bool = True) -> None:
-    """Faint bands behind a time axis, one for each stage of the run.
+def band(
+    axes: Axes,
+    x: ArrayLike,
+    low: ArrayLike,
+    high: ArrayLike,
+    *,
+    color: Any,
+    within: tuple[float, float] = (-np.inf, np.inf),
+    **changes: Any,
+) -> None:
+    """A faint range around a curve, never beyond the values that are possible.
 
         >>> from matplotlib.figure import Figure
         >>> axes = Figure().subplots()
-        >>> ds = ps.run("linear_modes", "logistic", store=False)
-        >>> ps.shade_stages(ds, axes)
-        >>> [text.get_text() for text in axes.texts]
-        ['training']
+        >>> ps.band(axes, [5, 10], [0.7, -0.1], [1.0, 0.4], color="k", within=(0, 1))
+        >>> float(axes.collections[0].get_paths()[0].vertices[:, 1].min())
+        0.0
 
-    **Arguments:** `ds`: a run. `axes`: where. `label`: whether the name of the stage stands above
-    it.
+    **Arguments:** `axes`: where. `x`, `low`, `high`: the range over x. `color`: of the curve.
+    `within`: the least and the greatest value that there can be, (0, 1) for an accuracy. `changes`:
+    go to matplotlib's `fill_between`.
     """
-    stage = ds["stage"].values
-    time = ds["time"].values
-    for k, name in enumerate(stage_names(ds)):
-        inside = time[stage == k]
-        if not inside.size:
-            continue
-        start = time[stage < k].max() if (stage < k).any() else inside.min()
-        shade(
-            axes,
-            start,
-            inside.max(),
-            name.replace("_", " ") if label else "",
-            BANDS[k % len(BANDS)],
-        )
-
-
-def shade(axes: Axes, start: float, end: float, label: str = "", color: str = BLUE) -> None:
-    """A faint band behind a time axis, with its name above it. Set the limits of the axis first.
-
-        >>> from matplotlib.figure import Figure
-        >>> axes = Figure().subplots()
-        >>> ps.shade(axes, 1.0, 3.0, "phase 1")
-        >>> axes.texts[0].get_text(), axes.texts[0].get_position()
-        ('phase 1', (2.0, 1.0))
-
-    **Arguments:** `axes`: where. `start`, `end`: on the axis of time. `label`: the name. `color`:
-    of band and name.
-    """
-    axes.axvspan(start, end, color=color, alpha=0.08, lw=0, zorder=0)
-    if label:
-        middle = (
-            (start * end) ** 0.5
-            if axes.get_xscale() == "log" and start > 0
-            else 0.5 * (start + end)
-        )
-        axes.text(
-            middle,
-            1.0,
-            label,
-            transform=axes.get_xaxis_transform(),
-            ha="center",
-            va="bottom",
-            fontsize=7.5,
-            color=color,
-        )
-
-
-def mark(axes: Axes, time: float, label: str, *, color: str = "0.35") -> None:
-    """A dashed vertical line at a time that the theory names.
-
-        >>> from matplotlib.figure import Figure
-        >>> axes = Figure().subplots()
-        >>> ps.mark(axes, 2.5, "end of phase 1")
-        >>> axes.texts[0].get_text()
-        'end of phase 1'
-
-    **Arguments:** `axes`: where. `time`: on the axis of time. `label`: beside the line. `color`: of
-    both.
-    """
-    axes.axvline(time, ls="--", lw=1, color=color)
-    axes.annotate(
-        label,
-        (time, 0.98),
-        xycoords=("data", "axes fraction"),
-        rotation=90,
-        ha="right",
-        va="top",
-        fontsize=7.5,
-        color=color,
-    )
+    least, greatest = (np.clip(np.asarray(edge, float), *within) for edge in (low, high))
+    style = {"color": color, "alpha": 0.13, "lw": 0} | changes
+    axes.fill_between(np.asarray(x), least, greatest, **style)

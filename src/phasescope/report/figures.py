@@ -38,7 +38,7 @@ def picture(drawing: Drawing) -> Markup:
         inner = tag(
             "img",
             src=inline(drawing.png),
-            alt=f"{figure.cites}: {figure.caption}",
+            alt=f"{figure.cites}: {drawing.words}",
             width=round(figure.size[0] * 96),
             height=round(figure.size[1] * 96),
         )
@@ -52,7 +52,7 @@ def caption(drawing: Drawing) -> Markup:
         "figcaption",
         tag("b", figure.cites),
         " ",
-        prose(figure.caption),
+        prose(drawing.words),
         " ",
         tag("code", figure.id),
     )

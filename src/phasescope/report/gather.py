@@ -54,6 +54,8 @@ def gather(
     )
 
 
+CAPTION = "caption"  # kept beside the images of a figure
+
 Parts = tuple[tuple["Row", ...], tuple[tuple[str, ...], ...], tuple[Drawing, ...]]
 
 
@@ -121,6 +123,7 @@ def _drawings(
         if not drawing.problem:
             for format, file in zip(formats, drawing.files, strict=True):
                 kept.keep_image(digests[drawing.figure.id], format, file.read_bytes())
+            kept.keep_image(digests[drawing.figure.id], CAPTION, drawing.caption.encode())
     return tuple(drawing for drawing in found.values() if drawing is not None)
 
 
@@ -129,7 +132,8 @@ def _drawn_before(
 ) -> Drawing | None:
     """A figure of the last time in all formats, written once more."""
     images = {format: kept.image(digest, format) for format in formats} if digest else {}
-    if not images or any(image is None for image in images.values()):
+    caption = kept.image(digest, CAPTION)
+    if not images or caption is None or any(image is None for image in images.values()):
         return None
     files = []
     with os_errors_as_store_errors(out, "write figures into"):
@@ -138,4 +142,5 @@ def _drawn_before(
             path = out / f"{safe_name(study.name, figure.id)}.{format}"
             write_atomically(path, image or b"")
             files.append(path)
-    return Drawing(study.name, figure, tuple(files), images["png"] or b"")
+    png = images["png"] or b""
+    return Drawing(study.name, figure, tuple(files), png, caption=caption.decode())

@@ -10,10 +10,11 @@ import pytest
 
 from ..figures.figure import Figure
 from ..study import Study
+from . import drawings
 
 
 class FigureContract:
-    """Every figure says what it shows and draws it, labelled, at the width of a page.
+    """Every figure says what it shows and draws it, labelled and explained, at the width of a page.
 
     A subclass has a class-scoped fixture `drawn`: from a figure's id to the matplotlib figure.
     """
@@ -42,3 +43,21 @@ class FigureContract:
     def test_it_fits_the_width_of_a_page(self, figure: Figure, drawn):
         width = drawn(figure.id).get_size_inches()[0]
         assert width <= 8.5, f"{width} inches"
+
+    def test_every_line_has_a_legend_or_a_name_beside_it(self, figure: Figure, drawn):
+        assert list(drawings.unexplained_lines(drawn(figure.id))) == []
+
+    def test_no_range_of_an_accuracy_leaves_what_is_possible(self, figure: Figure, drawn):
+        assert list(drawings.impossible_ranges(drawn(figure.id))) == []
+
+    def test_every_phase_has_the_colour_of_its_number(self, figure: Figure, drawn):
+        assert list(drawings.strange_phase_colors(drawn(figure.id))) == []
+
+    def test_every_number_of_the_caption_is_filled_in(self, figure: Figure, drawn):
+        assert list(drawings.missing_numbers(drawn(figure.id))) == []
+
+    def test_several_panels_have_letters(self, figure: Figure, drawn):
+        rows, columns = figure.panels
+        letters = [axes.get_title(loc="left") for axes in drawn(figure.id).axes]
+        expected = [f"({name})" for name in "abcdefghijkl"[: rows * columns]]
+        assert [x for x in letters if x] == (expected if rows * columns > 1 else [])

@@ -30,6 +30,7 @@ from ..verbs.evidence import Evidence
 from ..verbs.remarks import small_spec, unlisted_arms
 from ..verbs.run import find_or_run
 from ..verbs.validate import check_read
+from . import drawings
 from .descriptions import Description, disagreements, recorded_descriptions
 from .fields import fields_given, fields_read_anywhere, requests
 from .fields import fields_read_by as fields_read_by
@@ -241,6 +242,8 @@ def _carried_out(study: Study) -> Iterator[str]:
             yield f"claim {row.claim}, {row.regime}: {row.said} where {row.expected} is expected ({row.measured})"
     for figure in study.figures:
         try:
-            figure.render(*(evidence.get(e)[0] for e in figure.evidence))
+            canvas = figure.render(*(evidence.get(e)[0] for e in figure.evidence))
         except Exception as error:
             yield f"figure {figure.id} cannot be drawn: {type(error).__name__}: {error}"
+        else:
+            yield from (f"figure {figure.id}: {fault}" for fault in drawings.faults(canvas))

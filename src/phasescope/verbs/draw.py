@@ -42,6 +42,12 @@ class Drawing:
     files: tuple[Path, ...] = ()
     png: bytes = b""
     problem: str = ""
+    caption: str = ""
+
+    @property
+    def words(self) -> str:
+        """The caption, with the numbers that the drawing found if it was drawn."""
+        return self.caption or self.figure.caption
 
 
 def draw(
@@ -141,7 +147,8 @@ def draw_all(
                 for format, path in files.items():
                     with os_errors_as_store_errors(path, "write"):
                         write_atomically(path, images[format])
-                yield Drawing(study, figure, tuple(files.values()), images["png"])
+                caption = str(canvas.get_label())
+                yield Drawing(study, figure, tuple(files.values()), images["png"], caption=caption)
             tick(1)
 
 
