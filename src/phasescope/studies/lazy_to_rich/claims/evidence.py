@@ -176,10 +176,10 @@ figure_4_adam = ps.recorded(
 logistic_weak = ps.runs(exact_flow, w_star=0.2, sigma=0.002, **until(2.5e4))
 logistic_strong = ps.runs(exact_flow, w_star=0.49, sigma=0.0049, **until(END))
 
-# Sharpness over the start and the target.
-SIGMA_GRID = tuple(np.geomspace(1e-5, 0.05, 10))
-TARGET_GRID = tuple(np.linspace(0.25, 0.6, 6))
+# Sharpness over the start and the target: 640 runs, of the figure alone.
+SIGMA_GRID = tuple(np.geomspace(1e-5, 0.05, 32))
+TARGET_GRID = tuple(np.linspace(0.25, 0.6, 20))
 diagram_true = over(exact_flow, 3e4, w_star=TARGET_GRID, sigma=SIGMA_GRID)
 diagram_paper = ps.sweeps(
-    paper_flow, **closely(3e4, 400.0, 3000.0), w_star=TARGET_GRID, sigma=SIGMA_GRID
+    paper_flow, **closely(3e4, 400.0, 12_000.0), w_star=TARGET_GRID, sigma=SIGMA_GRID
 )

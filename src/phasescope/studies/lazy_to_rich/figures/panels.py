@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,6 @@ DATA = {"lw": 2.8, "alpha": 0.5, "solid_capstyle": "round"}
 FLOW = {"ls": "--", "lw": 1.0, "color": "0.1"}
 ENDS = ("T_I", "T_II", "T_III")  # of the first three phases
 NAMES = ("I", "II", "III", "IV")
-BANDS = (BLUE, ORANGE, GREEN, PURPLE)
 PARAMETERS = (
     ("p", BLUE, "$p$"),
     ("g", GREEN, "$g$"),
@@ -40,11 +38,7 @@ def phases(flow: xr.Dataset, axes: Iterable[Axes]) -> None:
     times = phase_times(flow)
     ends = [float(times[name]) for name in ENDS]
     for panel in axes:
-        first, last = panel.get_xlim()
-        spans = itertools.pairwise([first, *ends, last])
-        for (start, end), name, color in zip(spans, NAMES, BANDS, strict=True):
-            ps.shade(panel, start, end, name, color)
-        panel.set_xlim(first, last)
+        ps.shade_phases(panel, ends, NAMES)
 
 
 def legend(axes: Axes, *, flow: str = "", **changes: Any) -> None:
@@ -54,12 +48,14 @@ def legend(axes: Axes, *, flow: str = "", **changes: Any) -> None:
     ps.legend(axes, **changes)
 
 
-def four_phases(run, flow, axes) -> None:
-    """Total loss, partial losses and parameters of Stage II over log time."""
-    total, partial, weights = axes
+def four_phases(run, flow, axes, tokens: str) -> None:
+    """Total loss, partial losses and parameters of Stage II over log time, and when its phases end."""
+    total, partial, weights = axes[:3]
+    ends = ", ".join(f"{float(phase_times(flow)[name]):.0f}" for name in ENDS)
+    total.figure.suptitle(f"{tokens} tokens; phases I, II, III end at {ends}", fontsize=9.5)
     over(run, flow, "loss", total, BLACK, "total loss")
-    over(run, flow, "loss_g4", partial, BLUE, r"4-gram, $\mathcal{L}_{G4}$")
-    over(run, flow, "loss_ih", partial, VERMILION, r"induction head, $\mathcal{L}_{IH}$")
+    over(run, flow, "loss_g4", partial, BLUE, "4-gram")
+    over(run, flow, "loss_ih", partial, VERMILION, "induction head")
     for name, color, label in PARAMETERS:
         over(run, flow, name, weights, color, label)
     for panel in axes:
@@ -67,12 +63,25 @@ def four_phases(run, flow, axes) -> None:
             xlabel=r"time $t = \eta \times$ steps",
             xscale="log",
             yscale="log",
-            xlim=(1, run.time[-1]),
+            xlim=(1, flow.time[-1]),
         )
     phases(flow, axes)
     total.set(ylabel="total loss", ylim=(3e-5, 0.3))
     partial.set(ylabel="partial loss", ylim=(1e-8, 0.3))
-    weights.set(ylabel="parameter", ylim=(7e-3, 8))
+    weights.set(ylabel="parameter", ylim=(7e-3, 30))
     legend(total, flow="exact flow", loc="lower left")
     legend(partial, loc="lower left")
     legend(weights, loc="upper left", ncols=2)
+
+
+def ratios(flow: xr.Dataset, other: xr.Dataset, axes: Axes) -> None:
+    """Losses and the weight of one flow over those of another, up to the end of its emergence."""
+    for name, color, label in (
+        ("loss_g4", BLUE, r"$\mathcal{L}_{G4}$"),
+        ("loss_ih", VERMILION, r"$\mathcal{L}_{IH}$"),
+        ("w_kq", GREEN, "$w_{KQ}$"),
+    ):
+        ratio = (flow[name] / other[name]).where(flow.time <= float(phase_times(other).T_III))
+        axes.plot(flow.time, ratio, color=color, lw=1.4, label=label)
+    axes.axhline(1, color="0.4", lw=0.8)
+    legend(axes, loc="upper left")
