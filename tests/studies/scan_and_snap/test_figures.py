@@ -111,10 +111,15 @@ def test_figure_3_marks_the_transition_times(drawn):
     )
 
 
-def test_figure_4_has_a_row_for_each_time_and_a_column_for_each_token(drawn):
+def test_figure_4_has_a_row_for_each_update_and_a_column_for_each_token_of_the_class(drawn):
     maps = [axes.images[0].get_array() for axes in drawn("figure_4").axes if axes.images]
-    assert [m.shape for m in maps] == [(8, 30)] * 4
+    assert [m.shape for m in maps] == [(101, 20)] * 4
     assert all(np.asarray(m).sum(axis=1) == pytest.approx(1) for m in maps)
+
+
+def test_the_maps_of_figure_4_have_one_scale(drawn):
+    limits = {axes.images[0].get_clim() for axes in drawn("figure_4").axes if axes.images}
+    assert len(limits) == 1
 
 
 def test_figure_5_draws_the_favoured_token(get, drawn):
@@ -132,7 +137,7 @@ def test_figure_6_has_a_panel_for_each_number_of_classes_and_the_released_means(
         line
         for panel in panels
         for line in panel.lines
-        if line.get_marker() == "x" and len(line.get_xdata()) == 4
+        if line.get_marker() == "X" and len(line.get_xdata()) == 4
     ]
     assert [panel.get_title() for panel in panels] == [f"$K = {K}$" for K in (2, 6, 10, 20)]
     means = [
@@ -141,6 +146,13 @@ def test_figure_6_has_a_panel_for_each_number_of_classes_and_the_released_means(
         for cells in by_rate.values()
     ]
     assert sorted(tuple(line.get_ydata()) for line in crosses) == sorted(means)
+
+
+def test_a_released_mean_has_the_colour_of_its_rate(drawn):
+    panel = drawn("figure_6").axes[0]
+    curves = [container.lines[0].get_color() for container in panel.containers]
+    crosses = [line.get_color() for line in panel.lines if line.get_marker() == "X"]
+    assert crosses == curves
 
 
 def test_figure_6_draws_means_with_their_standard_errors(get, drawn):
@@ -161,7 +173,8 @@ def test_the_flow_of_figure_8_lies_below_its_steps(drawn):
 
 
 def test_all_dots_of_figure_9_are_at_one_height(drawn):
-    dots = [line for line in drawn("figure_9").axes[0].lines if line.get_marker() == "o"]
+    lines = drawn("figure_9").axes[0].lines
+    dots = [line for line in lines if line.get_marker() == "o" and len(line.get_xdata())]
     assert np.ravel([dot.get_ydata() for dot in dots]) == pytest.approx(
         np.full(4, 2.25599), abs=1e-5
     )
@@ -182,7 +195,9 @@ def test_four_levels_end_apart(drawn):
 
 def test_minima_are_marked_in_training_only(drawn):
     left, middle, _ = drawn("ratio_and_time").axes
-    marks = lambda axes: [line for line in axes.lines if line.get_marker() == "o"]
+    marks = lambda axes: [
+        line for line in axes.lines if line.get_marker() == "o" and len(line.get_xdata())
+    ]
     assert [float(mark.get_xdata()[0]) for mark in marks(left)] == [3, 3, 5, 10, 10]
     assert not marks(middle)
 

@@ -31,7 +31,15 @@ def figure_8(table, axes):
         axes.plot(lane.s, lane.flow, ls="--", lw=1.1, color=color)
     axes.plot([], [], ls="--", lw=1.1, color="0.3", label="$Mh$")
     axes.axhline(np.log(float(table.outputs)), **FORMULA, zorder=0)
-    axes.text(59, np.log(float(table.outputs)) - 0.15, r"$\ln M$", ha="right", va="top", fontsize=8)
+    axes.text(
+        59,
+        np.log(float(table.outputs)) - 0.15,
+        r"$\ln M$",
+        ha="right",
+        va="top",
+        fontsize=8,
+        color=FORMULA["color"],
+    )
     axes.set(
         xlabel="visits $s$ of the class",
         ylabel=r"$M h^*(s)$, $M h(s)$",
@@ -43,9 +51,9 @@ def figure_8(table, axes):
 
 @ps.figure("Figure 9", evidence.figure_9, panels=(1, 2), size=(7.2, 2.9))
 def figure_9(sweep, axes):
-    """B_n in closed form at eta_Y / eta_Z = 2 (K = 10, M = 1000, rho_0 = 1), dots at t_0. Left:
-    B_n(t_0) = 2.25599 for every eta_Z, and B_n(1000) = 2.2648, 2.3304, 2.3673, 2.3992. Right:
-    against eta_Y t all are one curve, so that a larger rate is a faster clock and no larger
+    """B_n in closed form at eta_Y / eta_Z = 2 (K = 10, M = 1000, rho_0 = 1), dots at t_0 (dotted). (a)
+    B_n(t_0) = 2.25599 for every eta_Z, and B_n(1000) = 2.2648, 2.3304, 2.3673, 2.3992. (b)
+    Against eta_Y t all are one curve, so that a larger rate is a faster clock and no larger
     limit."""
     left, right = axes
     for eta, start, color in zip(
@@ -60,10 +68,12 @@ def figure_9(sweep, axes):
             )
             panel.plot([start * unit], [dot], "o", color=color, ms=5)
         left.axvline(start, ls=":", lw=1, color=color)
+    for panel in axes:
+        panel.plot([], [], "o:" if panel is left else "o", color="0.4", ms=5, lw=1, label="$t_0$")
     left.set(xlabel="batch-1 steps $t$", ylabel="$B_n$", xlim=(0, 1000), ylim=(1.0, 2.5))
     right.set(xlabel=r"$\eta_Y t$", ylabel="$B_n$", xscale="log", xlim=(1, 2000), ylim=(0, 2.5))
-    ps.legend(left, loc="lower right")
-    ps.letter(axes)
+    ps.legend(left, loc="lower right", framealpha=1.0)
+    ps.legend(right, loc="lower right")
 
 
 figures = (figure_8, figure_9)

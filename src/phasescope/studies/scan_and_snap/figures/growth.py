@@ -52,6 +52,7 @@ def figure_3(sweep, axes):
         xlim=(0, 1000),
         ylim=(0, 165),
     )
+    axes.plot([], [], ls=":", lw=1.1, color="0.4", label="$t_0$")
     ps.legend(axes, loc="upper left", ncols=3, bbox_to_anchor=(0.0, 1.14), columnspacing=1.0)
 
 

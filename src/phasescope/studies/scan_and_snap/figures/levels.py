@@ -52,7 +52,7 @@ def four_levels(
     draw_force_ratios(true, one, LEVELS["training"], c)
     draw_force_ratios(decoupled, one_decoupled, LEVELS["decoupled"], c)
     c.axhline(1e-3, **FORMULA)
-    c.text(0.012, 1.1e-3, "$1/M$", fontsize=8)
+    c.text(900, 9e-4, "$1/M$", fontsize=8, ha="right", va="top", color=FORMULA["color"])
     c.text(0.012, 0.42, "Syn-Small, $\\rho = 0.72$", fontsize=7.5)
     c.text(0.012, 5.5e-3, "weak, $\\rho = 0.01$", fontsize=7.5)
     draw_lags(true, d)
@@ -82,7 +82,6 @@ def four_levels(
     ps.legend(a, loc="upper left")
     ps.legend(b, loc="lower right")
     ps.legend(d, loc="lower left")
-    ps.letter(axes)
 
 
 def draw_top_logits(runs: Iterable[xr.Dataset], axes: Axes) -> None:
