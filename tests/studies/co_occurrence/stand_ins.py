@@ -32,7 +32,7 @@ def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
     real = lambda other: evidence.get(other)[0]
     if isinstance(request, Tables | Recorded) or request == asked.small_families:
         return real(request)
-    if request == asked.relevance:
+    if isinstance(request, Sweeps) and "output" in dict(request.axes):
         return _relevance(request)
     if request == asked.figure_1:
         return _figure_1(real(asked.figure_1_descent), request)
@@ -158,10 +158,12 @@ def _relevance(request: Sweeps) -> xr.Dataset:
     """The learned scores change sign where the frozen attention costs most."""
     axes = {k: np.array(v) for k, v in request.axes}
     time = np.array(request.at)
+    count = axes["output"].size
     ratio = np.array([1.002, 1.01, 1.07, 1.5, 3.7, 5.0, 10.7, 9.0, 10.1])
-    loss = np.stack([np.ones(9), ratio], axis=1)[:, :, None] / (1 + time)
-    C = np.zeros((9, 2, time.size, 3, 3))
-    C[:, 0, :, 2, 0] = np.where(np.arange(9) < 6, -1.0, 20.0)[:, None]
+    ratio = np.interp(np.linspace(0, 1, count), np.linspace(0, 1, ratio.size), ratio)
+    loss = np.stack([np.ones(count), ratio], axis=1)[:, :, None] / (1 + time)
+    C = np.zeros((count, 2, time.size, 3, 3))
+    C[:, 0, :, 2, 0] = np.where(np.arange(count) < 2 * count / 3, -1.0, 20.0)[:, None]
     dims = ("output", "attention", "time")
     coords = axes | {"time": time, "key": [1, 2, 3], "query": [1, 2, 3]}
     ds = xr.Dataset({"loss": (dims, loss), "C": ((*dims, "key", "query"), C)}, coords)

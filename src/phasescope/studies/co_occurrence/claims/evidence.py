@@ -150,16 +150,23 @@ population_runs = tuple(
 )
 # The sizes of the experiment with a Kaiming start and ever smaller output weights, |a|^2 = 256 ... 1e-6.
 NORMS = (256.0, 16.0, 1.0, 1 / 16, 1 / 256, 1e-3, 1e-4, 1e-5, 1e-6)
-relevance = ps.sweeps(
-    orthogonal,
-    preset="orthogonal",
-    sigma_0=(2 / 64) ** 0.5,
-    sigma_1=(2 / 128) ** 0.5,
-    output=tuple((norm / 256) ** 0.5 for norm in NORMS),
-    attention=[1.0, 0.0],
-    horizon=1e6,
-    at=ps.log_times(1e6, first=0.1, per_decade=8),
-)
+
+
+def relevance_over(norms: tuple[float, ...]) -> ps.Request:
+    """Attention trained and frozen, over |a|^2."""
+    return ps.sweeps(
+        orthogonal,
+        preset="orthogonal",
+        sigma_0=(2 / 64) ** 0.5,
+        sigma_1=(2 / 128) ** 0.5,
+        output=tuple((norm / 256) ** 0.5 for norm in norms),
+        attention=[1.0, 0.0],
+        horizon=1e6,
+        at=ps.log_times(1e6, first=0.1, per_decade=8),
+    )
+
+
+relevance = relevance_over(NORMS)
 # The smallest sizes, for statements that are exact.
 SMALL = {
     "preset": "tiny",

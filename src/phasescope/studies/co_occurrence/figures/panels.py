@@ -17,8 +17,4 @@ THEORY = {"ls": "--", "lw": 1.1, "color": "0.1"}
 
 def shade_phases(axes: Axes, border: float) -> None:
     """Phase 1 up to the border, phase 2 from there on; call it when the limits of the axis are set."""
-    low, high = axes.get_xlim()
-    ps.shade(axes, low, border, "phase 1", ORANGE)
-    ps.shade(axes, border, high, "phase 2", SKY)
-    axes.axvline(border, color="0.35", lw=1, ls="--")
-    axes.set_xlim(low, high)
+    ps.shade_phases(axes, [border])

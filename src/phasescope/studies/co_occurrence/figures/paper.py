@@ -12,16 +12,17 @@ import phasescope as ps
 from ..claims import evidence
 from ..phases import first_phase_end, spec_of, trained
 from . import panels
-from .panels import BLACK, BLUE, GREEN, ORANGE, PURPLE, VERMILION
+from .panels import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+# Colours that no type of sample has in the panels beside.
 SCORES = {
     (2, 1): (BLUE, "S_{21}"),
-    (1, 2): (GREEN, "S_{12}"),
-    (3, 1): (VERMILION, "S_{31}"),
-    (3, 2): (PURPLE, "S_{32}"),
+    (1, 2): (SKY, "S_{12}"),
+    (3, 1): ("#8C510A", "S_{31}"),
+    (3, 2): ("#C7A76C", "S_{32}"),
 }
 TYPES = {
     1: (ORANGE, r"$I_1$: both targets"),
@@ -33,12 +34,13 @@ TYPES = {
 
 @ps.figure("Figure 1", evidence.descent, evidence.figure_1, panels=(1, 3), size=(8.4, 2.9))
 def figure_1(descent, flow, axes):
-    """The paper's experiment with a_j = +-1/sqrt(m1) and the usual uniform start of linear layers, which gives the picture that
-    the paper describes; descent (curves) and gradient flow (dashed), first seed. (a) Scores of key i for query j: they make less
-    than 15% of their way in phase 1, which ends at epoch 862; then the targets come to attend to each other, and away from the
-    common word. (b) Losses of the four types: with both targets it falls at once, with one it first rises, by 0.04 and 0.09, to
-    a peak near epochs 200 and 300, and falls before phase 1 ends. (c) The same, logarithmic: in phase 2 all fall like 1/t."""
-    draw_experiment(descent, flow, axes, legend=(0.02, 0.66))
+    """The paper's experiment with a_j = +-1/sqrt(m1) and the usual uniform start of linear layers, which gives the
+    picture that the paper describes; descent (curves) and gradient flow (dashed), first seed. (a) Scores of key i for
+    query j: they make less than 15% of their way in phase 1, which ends at epoch 862; then the targets come to attend
+    to each other, and away from the common word. (b) Losses of the four types: with both targets it falls at once, with
+    one it first rises, by 0.04 and 0.09, to a peak near epochs 200 and 300, and falls before phase 1 ends. (c) The
+    same, logarithmic: in phase 2 all fall like 1/t."""
+    draw_experiment(descent, flow, axes, legend=(0.02, 0.66), losses_legend="lower left")
 
 
 @ps.figure(
@@ -52,11 +54,15 @@ def figure_1_literal(descent, flow, axes):
     """The same with a_j = +-1 as the text has it. Outputs start at size 3, phase 1 is over by epoch 30 or so, 0.1% of a linear
     axis, and eta kappa = 2.6, so that the first steps of descent are no flow. (a) The scores move by 0.01 at most, a tenth of
     their initial spread. (b) Losses start anywhere and fall; (c) by epoch 30000 to 4e-5."""
-    draw_experiment(descent, flow, axes, legend=(0.3, 0.48))
+    draw_experiment(descent, flow, axes, legend=(0.3, 0.48), losses_legend="upper right")
 
 
 def draw_experiment(
-    descent: xr.Dataset, flow: xr.Dataset, axes: Any, legend: tuple[float, float]
+    descent: xr.Dataset,
+    flow: xr.Dataset,
+    axes: Any,
+    legend: tuple[float, float],
+    losses_legend: str,
 ) -> None:
     """Scores, then losses on a linear and on a logarithmic axis, over epochs."""
     scores = axes[0]
@@ -84,8 +90,8 @@ def draw_experiment(
         panels.shade_phases(panel, border)
     scores.plot([], [], label="gradient flow", **panels.THEORY)
     ps.legend(scores, loc=legend)
+    ps.legend(losses[0], loc=losses_legend)
     ps.legend(losses[1], loc="lower left")
-    ps.letter(axes)
 
 
 def curve(

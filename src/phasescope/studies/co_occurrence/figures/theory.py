@@ -12,16 +12,24 @@ from ..phases import first_phase_end, frozen, spec_of, trained
 from . import panels
 from .panels import BLUE, GREEN, PURPLE, SKY, VERMILION
 
+NEW_WORDS = {"ls": ":", "marker": "o", "ms": 3.5, "mfc": "w", "markevery": 7}
 WIDTHS = {128: SKY, 512: GREEN, 2048: BLUE, 4096: PURPLE}
 
 
-@ps.figure("Theorem 3.1", *evidence.theory_runs, panels=(1, 2), size=(7.6, 3.0))
+ORTHOGONAL = tuple(evidence.ladder[k] for k in (0, 1, 2))  # m = 256, 1024, 4096
+
+
+@ps.figure("Theorem 3.1", *evidence.theory_runs, *ORTHOGONAL, panels=(1, 2), size=(7.6, 3.0))
 def universal_first_phase(*given):
-    """Phase 1 in natural time tau = kappa t, n = 48, L = 4. (a) Values of the words (means over 3 seeds, four widths) lie on the
-    solution of five equations with frozen uniform attention (dashed), in which nothing is left to choose. (b) The end of phase
-    1: every run has kappa T_1 between 9.5 and 14 (the five equations: 7.7, delayed by the random start), so that T_1 falls like
-    1/m over m = 128 to 4096."""
-    *runs, axes = given
+    """Phase 1 in natural time tau = kappa t, n = 48, L = 4. (a) Values of the words (means over 3 seeds, four widths)
+    lie on the solution of five equations with frozen uniform attention (dashed), in which nothing is left to choose.
+    (b) The end of phase 1 falls like 1/m over m = 128 to 4096. The five equations have every sample right from kappa
+    T_1 = {five:.1f} on, and so have runs from an orthogonal start (open circles: {low_exact:.1f} to {high_exact:.1f});
+    from a random start (dots, 3 seeds) some samples begin on the wrong side, and the last of them comes right later,
+    at kappa T_1 between {low:.1f} and {high:.1f}."""
+    *shown, axes = given
+    runs = shown[: len(evidence.theory_runs)]
+    exact_runs = shown[len(evidence.theory_runs) :]
     values, times = axes
     spec = spec_of(runs[0])
     marks = first_phase(spec.samples, spec.length)
@@ -57,8 +65,13 @@ def universal_first_phase(*given):
         "o",
         ms=4,
         color=BLUE,
-        label="gradient flow, 3 seeds",
+        label="random start, 3 seeds",
     )
+    exact_widths = [spec_of(run).width for run in exact_runs]
+    exact_ends = [float(first_phase_end(run)) for run in exact_runs]
+    exact_T1 = [end / float(run.kappa[0]) for end, run in zip(exact_ends, exact_runs, strict=True)]
+    circles = {"ms": 6, "mfc": "none", "color": VERMILION, "label": "orthogonal start"}
+    times.plot(exact_widths, exact_T1, "o", **circles)
     times.plot(
         widths,
         marks["end"] / (widths + spec.zeta**2 * spec.neurons / spec.length),
@@ -69,7 +82,14 @@ def universal_first_phase(*given):
     times.set_xticks(widths, [f"{m:.0f}" for m in widths])
     times.minorticks_off()
     ps.legend(times, loc="upper right")
-    ps.letter(axes)
+    ends = np.concatenate([np.ravel(first_phase_end(run)) for run in runs])
+    return {
+        "five": marks["end"],
+        "low": ends.min(),
+        "high": ends.max(),
+        "low_exact": min(exact_ends),
+        "high_exact": max(exact_ends),
+    }
 
 
 @ps.figure(
@@ -80,10 +100,10 @@ def universal_first_phase(*given):
     size=(8.2, 2.8),
 )
 def late_laws(wide, many, axes):
-    """Late time at n = 48, L = 4, m = 4096 (3 seeds) and for n = 10^7, L = 5 in the lazy limit; dashed: hard-margin solution. (a)
-    kappa t times the loss tends to 9.19 and to 17. (b) The ratio R of the rates of the common word and the targets tends to
-    1.283 and 3/2: gradients balance by themselves. (c) Losses on training samples (solid) and on samples with new irrelevant
-    words (dotted), which at n = 48 falls like t^-0.33 only."""
+    """Late time at n = 48, L = 4, m = 4096 (3 seeds, a curve each) and for n = 10^7, L = 5 in the lazy limit; dashed:
+    hard-margin solution. (a) kappa t times the loss tends to 9.19 and to 17. (b) The ratio R of the rates of the common
+    word and the targets tends to 1.283 and 3/2: gradients balance by themselves. (c) Losses on training samples (solid)
+    and on samples with new irrelevant words (dotted, with circles), which at n = 48 falls like t^-0.33 only."""
     cases = ((wide, BLUE, "$n = 48$"), (many, VERMILION, "$n = 10^7$"))
     for run, color, label in cases:
         spec = spec_of(run)
@@ -98,17 +118,18 @@ def late_laws(wide, many, axes):
             axes[2].plot(
                 lane.time,
                 lane.test_loss,
-                **style | {"ls": ":", "label": f"{label}, new words" if i == 0 else None},
+                **style | NEW_WORDS | {"label": f"{label}, new words" if i == 0 else None},
             )
         axes[0].axhline(limit.loss, **panels.THEORY)
         axes[1].axhline(limit.ratio, **panels.THEORY)
+    for panel in axes[:2]:
+        panel.plot([], [], **panels.THEORY, label="hard margin")
     axes[0].set(ylabel=r"$\kappa t\,\hat L$", ylim=(0, 18.5))
     axes[1].set(ylabel=r"$R = -\dot G(\mu_3)\,/\,\max\,\dot G(\mu_{1,2})$", ylim=(0.8, 1.6))
     axes[2].set(ylabel="loss", yscale="log")
     for panel in axes:
         panel.set(xscale="log", xlabel=r"natural time $\kappa t$")
         ps.legend(panel, loc="lower left" if panel is axes[2] else "lower right")
-    ps.letter(axes)
 
 
 SAMPLES = {5: (6, 12, 18, 24, 36, 60, 120), 20: (24, 42, 60, 66, 90, 150, 300)}
@@ -121,8 +142,8 @@ _threshold = tuple(
 def sample_threshold(*given):
     """A lazy network is right about new samples with one target word if and only if it has seen more than 3 (L + 1) samples.
     (a) Output on such samples (they are negatives) over log time, L = 5: for n = 12 it rises for ever, for n = 18 = 3 (L + 1)
-    it stops, for n = 24 it falls; dashed: the slope of the hard-margin solution. (b) That slope over n / 3 (L + 1): runs
-    (markers) to s = 80 on the closed form (lines), L = 5 and 20."""
+    it stops, for n = 24 it falls; dashed: the slope of the hard-margin solution. (b) That slope over n / [3 (L + 1)]:
+    runs (markers) to s = 80 on the closed form (lines), L = 5 and 20; dashed: the threshold."""
     *runs, axes = given
     output, slope = axes
     colors = {12: VERMILION, 18: GREEN, 24: BLUE, 60: PURPLE}
@@ -143,6 +164,7 @@ def sample_threshold(*given):
     )
     output.text(2, 6, "wrong", fontsize=8, color="0.35", va="top")
     output.text(2, -9.4, "right", fontsize=8, color="0.35", va="bottom")
+    output.plot([], [], **panels.THEORY, label="hard margin")
     ps.legend(output, loc="lower right")
     for L, color, marker in ((5, BLUE, "o"), (20, VERMILION, "s")):
         ratio = np.geomspace(0.3, 8, 200)
@@ -163,34 +185,46 @@ def sample_threshold(*given):
             label=f"$L = {L}$",
         )
     slope.axhline(0, color="0.4", lw=0.8)
-    slope.axvline(1, color="0.35", ls="--", lw=1)
+    slope.axvline(1, color="0.35", ls="--", lw=1, label="threshold")
+    slope.plot([], [], color="0.4", lw=1, label="closed form")
     slope.set(
         xscale="log",
         xlim=(0.3, 8),
-        xlabel=r"samples, $n\,/\,3(L+1)$",
-        ylabel=r"growth of that output per $\log\tau$",
+        xlabel=r"samples, $n\,/\,[3(L+1)]$",
+        ylabel="growth of that output per $s$",
     )
     slope.set_xticks([0.3, 0.5, 1, 2, 4, 8], ["0.3", "0.5", "1", "2", "4", "8"])
     slope.minorticks_off()
     ps.legend(slope, loc="lower left")
-    ps.letter(axes)
 
 
-@ps.figure("Where attention matters (ours)", evidence.relevance, panels=(1, 2), size=(7.6, 3.0))
+SETTING = "0.35"  # of the lines at the paper's two settings
+# |a|^2 from 256 (a_j = +-1) over 1 (the picture of the paper) down to 1e-6, halved from run to run.
+NORMS = tuple(2.0**k for k in range(8, -21, -1))
+
+
+@ps.figure(
+    "Where attention matters (ours)",
+    evidence.relevance_over(NORMS),
+    panels=(1, 2),
+    size=(7.6, 3.0),
+)
 def where_attention_matters(runs, axes):
-    """The sizes of the experiment (n = 60, orthogonal start) with ever smaller output weights, at kappa t = 10^6, over chi =
-    sigma_0^2 / (L kappa), the speed of the scores in natural time. (a) Loss with frozen attention over loss: 1.002 for |a|^2 =
-    256 (a_j = +-1), 1.07 for |a|^2 = 1 (the picture of the paper), 3.7 to 10.7 from chi = 0.3 on. (b) Learned logits: where
-    attention matters the pattern of Theorem 3.2 breaks, and the common word is attended to (S_31 > 0) instead of shunned."""
+    """The sizes of the experiment (n = 60, orthogonal start) with ever smaller output weights, at kappa t = 10^6, over
+    chi = sigma_0^2 / (L kappa), the speed of the scores in natural time. (a) Loss with frozen attention over loss:
+    {literal:.3f} for |a|^2 = 256 (a_j = +-1), {picture:.2f} for |a|^2 = 1 (the picture of the paper), {least:.1f} to
+    {most:.1f} from chi = 0.3 on. (b) Learned logits: where attention matters the pattern of Theorem 3.2 breaks, and the
+    common word is attended to (S_31 > 0) instead of shunned, from chi = {turn:.1f} on."""
     ratio, scores = axes
     spec, end = spec_of(runs), runs.isel(time=-1)
     norm = np.asarray(runs.output) ** 2 * spec.neurons
     chi = spec.scale_0**2 / (spec.length * spec.width * norm * (spec.scale_0**2 + spec.scale_1**2))
-    ratio.plot(chi, frozen(end).loss / trained(end).loss, "o-", color=BLUE, ms=4.5, lw=1.2)
+    gain = np.asarray(frozen(end).loss / trained(end).loss)
+    ratio.plot(chi, gain, "o-", color=BLUE, ms=3.5, lw=1.2)
     for position, name in ((256.0, r"$a_j = \pm1$"), (1.0, r"$a_j = \pm1/\sqrt{m_1}$")):
         i = int(np.argmin(abs(norm - position)))
         for panel in axes:
-            panel.axvline(chi[i], color="0.4", ls="--", lw=1)
+            panel.axvline(chi[i], color=SETTING, ls="--", lw=1)
         ratio.annotate(
             name,
             (chi[i], 0.97),
@@ -199,6 +233,7 @@ def where_attention_matters(runs, axes):
             textcoords="offset points",
             va="top",
             fontsize=7.5,
+            color=SETTING,
         )
     ratio.axhline(1, color="0.4", lw=0.8)
     ratio.set(ylabel="loss, attention frozen / trained", yscale="log")
@@ -213,7 +248,7 @@ def where_attention_matters(runs, axes):
     }
     for (key, query), (color, name) in entries.items():
         scores.plot(
-            chi, logits.sel(key=key, query=query), "o-", color=color, ms=4, lw=1.2, label=name
+            chi, logits.sel(key=key, query=query), "o-", color=color, ms=3, lw=1.2, label=name
         )
     scores.axhline(0, color="0.4", lw=0.8)
     scores.set(ylabel=r"learned logit $(S - S(0))/\sqrt{m}$", yscale="symlog")
@@ -221,7 +256,14 @@ def where_attention_matters(runs, axes):
     ps.legend(scores, loc="lower left")
     for panel in axes:
         panel.set(xscale="log", xlabel=r"$\chi = \sigma_0^2 / (L\kappa)$")
-    ps.letter(axes)
+    turned = np.asarray(logits.sel(key=3, query=1) > 0)
+    return {
+        "literal": gain[np.argmin(abs(norm - 256))],
+        "picture": gain[np.argmin(abs(norm - 1))],
+        "least": gain[chi >= 0.3].min(),
+        "most": gain[chi >= 0.3].max(),
+        "turn": chi[turned & (chi > 0.1)].min() if turned.any() else np.nan,
+    }
 
 
 figures = (
