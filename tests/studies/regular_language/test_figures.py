@@ -12,7 +12,7 @@ from phasescope.studies.regular_language import study
 from phasescope.studies.regular_language.claims import claims, evidence
 from phasescope.studies.regular_language.figures import regime
 from phasescope.studies.regular_language.figures.late import margin_now
-from phasescope.studies.regular_language.figures.panels import BLUE, ORANGE
+from phasescope.studies.regular_language.figures.panels import T_0, T_2
 from phasescope.studies.regular_language.phases import onset, spec_of
 from phasescope.studies.regular_language.spec import Spec
 from phasescope.studies.regular_language.training import symmetric
@@ -130,10 +130,10 @@ class TestFigures(FigureContract):
 def test_a_figure_of_the_paper_has_its_three_panels_and_both_lines_in_each(id, drawn):
     panels = drawn(id).axes
     assert len(panels) == 3
-    assert all(upright(axes) == {BLUE: 100, ORANGE: PAPER[id]} for axes in panels)
+    assert all(upright(axes) == {T_0: 100, T_2: PAPER[id]} for axes in panels)
 
 
-def test_the_orange_line_is_where_the_read_out_bends(get):
+def test_the_second_line_is_where_the_read_out_bends(get):
     assert {id: int(onset(get(getattr(evidence, id)))) for id in PAPER} == PAPER
 
 
@@ -218,7 +218,7 @@ def test_the_phase_diagram_crosses_the_theorems_lines(drawn):
     flat = [
         float(line.get_ydata()[0])
         for line in panel.lines
-        if np.ptp(line.get_ydata()) == 0 and len(line.get_xdata()) == 2
+        if len(line.get_xdata()) == 2 and np.ptp(line.get_ydata()) == 0
     ]
     assert list(upright(panel).values()) == [36]
     assert flat == pytest.approx([1 / 6])
@@ -257,3 +257,11 @@ def test_figures_share_their_runs_with_the_claims():
         fresh[id] for id in ("early_laws", "late_time", "parity_stairs", "chain_of_thought")
     )
     assert len(fresh["theorem_regime"]) == 3
+
+
+def test_only_a_run_with_two_phases_has_them_shaded(drawn):
+    named = {
+        id: {text.get_text() for text in drawn(id).axes[0].texts} & {"phase 1", "phase 2"}
+        for id in ("figure_2", "figure_6")
+    }
+    assert named == {"figure_2": {"phase 1", "phase 2"}, "figure_6": set()}

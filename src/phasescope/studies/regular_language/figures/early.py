@@ -13,10 +13,10 @@ from . import panels
 from .panels import BLUE, GREEN, PURPLE, VERMILION
 
 
-@ps.figure("Theorem 4.1", evidence.early_even_pairs, panels=(1, 2), size=(6.4, 2.7))
+@ps.figure("Theorem 4.1", evidence.early_even_pairs, panels=(1, 2), size=(6.8, 3.4))
 def early_laws(run, axes):
-    """The start of phase 1 at N = 64, lam = N^2, and the closed forms upon it (dotted). Left: v_1 = tau / 4; the others
-    fall like tau^2, but not uniformly: position 64 is at 4e-4 of position 2. Right: the pivot's score grows like tau^2
+    """The start of phase 1 at N = 64, lam = N^2, and the closed forms upon it (dotted). (a) v_1 = tau / 4; the others
+    fall like tau^2, but not uniformly: position 64 is at 4e-4 of position 2. (b) The pivot's score grows like tau^2
     / L, where the main text leaves out 1 / L; the lead of key 2 over key 4 like tau^4, where the theorem has eta^4 t.
     The theorems end phase 1 at tau_0 = 1 / N."""
     spec = spec_of(run)
@@ -25,11 +25,11 @@ def early_laws(run, axes):
     draw_attention_scores(run, right)
     for panel in axes:
         panel.set(xscale="log", yscale="log", xlabel=r"training time $\tau = \eta t$")
-        ps.mark(panel, 1 / spec.size, r"$\tau_0 = 1/N$", color=BLUE)
-    left.set(ylabel="size of token score", ylim=(1e-14, 30))
-    right.set(ylabel="attention score", ylim=(1e-19, 0.3))
-    panels.legend(left, "formula", loc="lower right", fontsize=6.5)
-    panels.legend(right, "formula", loc="lower right", fontsize=6.5)
+    left.set(ylabel="size of token score", ylim=(1e-10, 3))
+    right.set(ylabel="attention score", ylim=(1e-15, 0.1))
+    for panel in axes:
+        ps.mark(panel, 1 / spec.size, r"$\tau_0 = 1/N$")
+        panels.legend(panel, "formula", ncols=3, **panels.BENEATH)
 
 
 def draw_token_scores(run, axes) -> None:

@@ -41,9 +41,9 @@ def late_time(even, parity, frozen, axes):
     growth.set(ylabel=r"$(d\|u\|/d\log\tau)\,/\,\|u^*\|$", ylim=(0, 1.15))
     angle.set(ylabel=r"$1 - \cos(u, u^*)$", yscale="log")
     for panel in axes:
-        panel.set(xlabel=r"training time $\tau$", xscale="log")
+        panel.set(xlabel=r"training time $\tau$", xscale="log", xlim=(1, 1e45))
+        panel.set_xticks([1, 1e15, 1e30, 1e45])
     panels.legend(slope, loc="lower right")
-    ps.letter(axes)
 
 
 def draw_laws(run: xr.Dataset, axes, **style) -> None:

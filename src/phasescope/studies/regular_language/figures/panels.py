@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +20,17 @@ if TYPE_CHECKING:
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = ps.PALETTE
 # The paper's colours: the first token blue, then green and orange.
 POSITIONS = {1: BLUE, 2: GREEN, 3: VERMILION}
+# The end of phase 1, and the time when the read-out grows fastest in log time: lines and names.
+T_0 = "0.25"
+T_2 = "0.45"
 # Closed forms are drawn up to this tau: they are the leading order, and a fifth off by then.
 EARLY = 4.0
 
 DATA = {"lw": 2.6, "alpha": 0.55, "solid_capstyle": "round"}
 FLOW = {"ls": "--", "lw": 1.0, "color": "0.1"}
 FORMULA = {"ls": ":", "lw": 1.3, "color": "0.1"}
+BENEATH = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.22)}  # a legend below the axes
+NARROW = {"handlelength": 1.2, "handletextpad": 0.5, "fontsize": 6.5}
 THEORY = {"flow": (FLOW, "gradient flow"), "formula": (FORMULA, "closed form")}
 
 
@@ -39,19 +45,21 @@ def in_steps(flow: xr.Dataset) -> xr.Dataset:
     return flow.assign_coords(time=flow.time / spec_of(flow).eta)
 
 
-def show_phases(run: xr.Dataset, axes: Iterable[Axes], t_2: float) -> None:
-    """Bands for the two phases, a blue line at t_0 and an orange one at t_2, named in the first panel.
+def show_phases(run: xr.Dataset, axes: Iterable[Axes], t_2: float, *, phases: bool = True) -> None:
+    """Bands for the two phases, if there are any, and lines at t_0 and t_2, named in the first panel.
 
-    The limits of the time axis must be set: a name that would leave the panel on the right stands on the left.
+    The lines are grey, since t_2 is no border of a phase. The limits of the time axis must be set: a name that would
+    leave the panel on the right stands on the left.
     """
     t_0 = spec_of(run).switch
     for k, panel in enumerate(axes):
-        ps.shade_stages(run, panel)
-        panel.axvline(t_0, ls="--", lw=1, color=BLUE)
-        panel.axvline(t_2, ls="--", lw=1, color=ORANGE)
+        if phases:
+            ps.shade_stages(run, panel)
+        panel.axvline(t_0, ls="--", lw=1, color=T_0)
+        panel.axvline(t_2, ls="-.", lw=1, color=T_2)
         if k == 0:
-            name_time(panel, "t_0", t_0, height=0.11, color=BLUE)
-            name_time(panel, "t_2", t_2, height=0.03, color=ORANGE)
+            name_time(panel, "t_0", t_0, height=0.11, color=T_0)
+            name_time(panel, "t_2", t_2, height=0.03, color=T_2)
 
 
 def name_time(axes: Axes, name: str, time: float, *, height: float, color: str) -> None:
@@ -88,3 +96,14 @@ def legend(axes: Axes, *theory: str, **changes: Any) -> None:
         style, label = THEORY[kind]
         axes.plot([], [], **style, label=label)
     ps.legend(axes, **{"framealpha": 0.75} | changes)
+
+
+def legend_between(axes: Axes, times: Iterable[float], *theory: str, **changes: Any) -> None:
+    """The legend at the top of the widest gap between the lines at some times, so that it covers none of them."""
+    to_fraction = axes.transAxes.inverted()
+    places = [to_fraction.transform(axes.transData.transform((t, 1.0)))[0] for t in times]
+    edges = [0.0, *places, 1.0]
+    gaps = [(end - start, start) for start, end in itertools.pairwise(edges)]
+    _, start = max(gaps)
+    place = {"loc": "upper left", "bbox_to_anchor": (start + 0.01, 1.0)}
+    legend(axes, *theory, **NARROW | place | changes)

@@ -19,8 +19,13 @@ def flow_of(preset: str) -> ps.Request:
     return ps.runs(log_flow, preset=preset)
 
 
-def draw_training(run, flow, axes, *, until: int, length: int = 3, log: bool = False) -> None:
-    """Loss, token scores and attention to the pivot over training, from the start or in log time."""
+def draw_training(
+    run, flow, axes, *, until: int, length: int = 3, log: bool = False, phases: bool = True
+) -> None:
+    """Loss, token scores and attention to the pivot over training, from the start or in log time.
+
+    `phases`: whether the two phases are shaded.
+    """
     spec = spec_of(run)
     t_2 = float(onset(run))
     first = 10 if log else 0
@@ -32,19 +37,18 @@ def draw_training(run, flow, axes, *, until: int, length: int = 3, log: bool = F
         score = run.token_score.sel(position=position)
         by_flow = flow.token_score.sel(position=position)
         panels.over(score, by_flow, middle, color, rf"$v_{position}$")
-    times, forms = panels.early(run, lambda clock: early_token_scores(spec.size, clock)[:3])
-    middle.plot(times, forms, **panels.FORMULA)
     draw_attention(run, flow, right, length, int(spec.pivots[length - 1]))
-    left.set(ylabel=r"loss $\mathcal{L}$", ylim=(0, 4.9))
-    middle.set(ylabel=r"token score $v_\ell$", ylim=(None, 1.9 * float(run.token_score.max())))
-    right.set(ylabel=rf"attention weight, $L = {length}$", ylim=(0, 1.05))
+    left.set(ylabel=r"loss $\mathcal{L}$", ylim=(0, 5.2))
+    middle.set(ylabel=r"token score $v_\ell$", ylim=(None, 1.5 * float(run.token_score.max())))
+    right.set(ylabel=rf"attention weight, $L = {length}$", ylim=(0, 1.1))
     scale = "log" if log else "linear"
     for panel in axes:
         panel.set(xlabel="updates $t$", xscale=scale, xlim=(first, until))
-    panels.show_phases(run, axes, t_2)
-    panels.legend(left, "flow", loc="upper right")
-    panels.legend(middle, "flow", "formula", loc="upper left")
-    panels.legend(right, loc="upper left")
+    panels.show_phases(run, axes, t_2, phases=phases)
+    lines = (spec.switch, t_2)
+    panels.legend_between(left, lines, "flow")
+    panels.legend_between(middle, lines)
+    panels.legend_between(right, lines)
 
 
 def draw_attention(run, flow, axes, length: int, pivot: int) -> None:
@@ -68,9 +72,9 @@ def draw_attention(run, flow, axes, length: int, pivot: int) -> None:
 def figure_2(run, flow, axes):
     """Even pairs at lam = 2. The loss falls from 4.159 to 3.651 at t_0 = 100 and to 0.343 at 1000; the first token
     score rises, the second and third fall, the second lowest; in strings of length 3 the first token gains attention
-    when it matches the last (0.33 to 0.68) and loses it when it differs (to 0.13). Blue line: the end of phase 1.
-    Orange line: t_2 = 576, where |u| grows fastest in log t (the paper reads off 600). Gradient flow at t = tau / eta
-    lies on descent throughout; the closed forms are where Theorem 4.1 starts."""
+    when it matches the last (0.33 to 0.68) and loses it when it differs (to 0.13). Dashed: t_0, the end of phase
+    1. Dash-dotted: t_2 = 576, in the midst of phase 2, where |u| grows fastest in log t (the paper reads off 600).
+    Gradient flow at t = tau / eta lies on descent throughout."""
     draw_training(run, flow, axes, until=1000)
 
 
@@ -102,8 +106,8 @@ def figure_5(run, flow, axes):
 def figure_6(run, flow, axes):
     """Even pairs by plain gradient descent, lam = 2: nearly Figure 2, without its first phase (loss 3.705 at 100, 0.365
     at 1000; t_2 = 597; all strings right from 256 instead of 231). Nothing happens at t = 100, where the rates would
-    change: the two phases are not made by the schedule."""
-    draw_training(run, flow, axes, until=1000)
+    change: the two phases are not made by the schedule, and none are shaded."""
+    draw_training(run, flow, axes, until=1000, phases=False)
 
 
 @ps.figure(
@@ -113,12 +117,12 @@ def figure_6(run, flow, axes):
     evidence.figure_3,
     flow_of("figure_3"),
     panels=(1, 2),
-    size=(5.6, 2.5),
+    size=(6.2, 3.1),
 )
 def attention_scores(even, even_flow, parity, parity_flow, axes):
     """The paper's captions say attention scores, its text says weights; Figures 2 and 3 show weights, here are the
-    scores. Left, even pairs, length 3: the pivot's score is 0.22 when it matches and -0.27 when it differs at t_0, and
-    2.12 and -2.00 at 600. Right, parity, length 5: the signs are reversed. The score of position 1 there is one curve
+    scores. (a) Even pairs, length 3: the pivot's score is 0.22 when it matches and -0.27 when it differs at t_0, and
+    2.12 and -2.00 at 600. (b) Parity, length 5: the signs are reversed. The score of position 1 there is one curve
     for both classes, and below zero until t = 371 or so, where Theorem 5.1 has it above all others."""
     left, right = axes
     draw_scores(even, even_flow, left, length=3)
@@ -145,9 +149,9 @@ def draw_scores(run, flow, axes, *, length: int) -> None:
     axes.set(xlabel="updates $t$", xscale="log", xlim=(10, float(run.time[-1])))
     axes.set_ylabel(f"attention score, $L = {length}$")
     axes.set_yscale("symlog", linthresh=0.01, linscale=0.4)
-    axes.set(ylim=(-40, 5000), yticks=[-10, -1, -0.1, 0, 0.1, 1, 10])
+    axes.set(ylim=(-40, 40), yticks=[-10, -1, -0.1, 0, 0.1, 1, 10])
     panels.show_phases(run, [axes], float(onset(run)))
-    panels.legend(axes, "flow", "formula", loc="upper left")
+    panels.legend(axes, "flow", "formula", ncols=2, **panels.BENEATH)
 
 
 @ps.figure(
@@ -173,14 +177,14 @@ def overview(run, flow, axes):
     middle.plot(times, forms, **panels.FORMULA)
     draw_attention(run, flow, right, 3, 1)
     left.set(ylabel=r"loss $\mathcal{L}$", yscale="log", ylim=(0.06, 6))
-    middle.set(ylabel="size of token score", yscale="log", ylim=(6e-4, 30))
-    right.set(ylabel="attention to first token, $L = 3$", ylim=(0, 0.85))
+    middle.set(ylabel="size of token score", yscale="log", ylim=(6e-4, 200))
+    right.set(ylabel="attention to first token, $L = 3$", ylim=(0, 0.95))
     for panel in axes:
         panel.set(xlabel="updates $t$", xscale="log", xlim=(5, float(run.time[-1])))
     panels.show_phases(run, axes, t_2)
-    panels.legend(left, "flow", loc="center left")
-    panels.legend(middle, "flow", "formula", loc="lower right")
-    panels.legend(right, loc="upper left")
+    panels.legend(left, "flow", loc="lower left", bbox_to_anchor=(0.0, 0.2), **panels.NARROW)
+    panels.legend(middle, "formula", loc="upper left")
+    panels.legend_between(right, (spec.switch, t_2))
 
 
 figures = (overview, figure_2, figure_3, figure_4, figure_5, figure_6, attention_scores)

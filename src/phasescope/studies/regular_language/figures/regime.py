@@ -39,7 +39,6 @@ def theorem_regime(*shown):
     draw_learning(theorem, long, axes[0, 0], axes[0, 1], color)
     draw_times(long, axes[1, 0])
     draw_window(theorem, axes[1, 1])
-    ps.letter(axes)
 
 
 def draw_learning(theorem, long, accuracy, loss, color) -> None:
@@ -105,7 +104,7 @@ def draw_window(theorem, axes) -> None:
     axes.plot(N, norm, "s-", color=BLUE, label=r"$\|u^*\|$ at $t_0$", **style)
     axes.axhline(1, color="k", ls="--", lw=1.2, label="Theorem 4.4 needs a ratio below 1")
     axes.set(xlabel="longest length $N$", xscale="log")
-    axes.set(ylabel="size", yscale="log", ylim=(1e-3, 1e52))
+    axes.set(ylabel=r"norm of $u^*$, and the ratio", yscale="log", ylim=(1e-3, 1e52))
     panels.legend(axes, loc="upper left")
 
 
@@ -128,7 +127,7 @@ ETA = 0.1
 STEPS = 10_000
 DIAGRAM = ps.sweeps(
     symmetric,
-    switch=evidence.log_steps(1, STEPS, 17),
+    switch=evidence.log_steps(1, STEPS, 41),
     lam=np.geomspace(1, 1e4, 64).tolist(),
     eta=ETA,
     steps=STEPS,
@@ -136,14 +135,14 @@ DIAGRAM = ps.sweeps(
 )
 
 
-@ps.figure("Theorem 4.4 (ours)", DIAGRAM, panels=(1, 3), size=(8.2, 3.0))
+@ps.figure("Theorem 4.4 (ours)", DIAGRAM, panels=(1, 3), size=(8.2, 3.3))
 def phase_diagram(runs, axes):
-    """Even pairs, N = 6, up to tau = 1000, for any duration of phase 1 and any scale lam. Left: from when all strings
-    are right (grey: not by then). A short phase 1 changes nothing, and learning ends at lam = 170 or so, since plain
+    """Even pairs, N = 6, up to tau = 1000, for any duration of phase 1 and any scale lam. (a) From when all strings are
+    right (grey: not by then). A short phase 1 changes nothing, and learning ends at lam = 170 or so, since plain
     descent takes a time in proportion to lam; from tau_0 = 10 on, a longer phase 1 extends it. At the theorems' point
-    (star: tau_0 = 1 / N, lam = N^2) all strings are right from tau = 280 on, long after the theorems' T = 1.1. Middle:
-    the loss. Right: the read-out is closest to the max-margin direction where least is learned; at the paper's lam = 2
-    the attention moves on and the cosine falls to 0.92. (Grey: one step of phase 1 leaves the attention uniform, and no
+    (star: tau_0 = 1 / N, lam = N^2) all strings are right from tau = 280 on, long after the theorems' T = 1.1. (b) The
+    loss. (c) The read-out is closest to the max-margin direction where least is learned; at the paper's lam = 2 the
+    attention moves on and the cosine falls to 0.92. (Grey: one step of phase 1 leaves the attention uniform, and no
     margin.)"""
     runs = runs.transpose("switch", "lam", ...)
     N = runs.sizes["length"]
@@ -160,7 +159,8 @@ def phase_diagram(runs, axes):
         panel.set(xscale="log", yscale="log", xlabel=r"scale of the scores $\lambda$")
         panel.grid(False)
     left.set(ylabel=r"duration of phase 1, $\tau_0 = \eta t_0$")
-    panels.legend(left, handlelength=1.0, framealpha=0.0, handletextpad=0.4, loc="center right")
+    beneath = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.24), "ncols": 3}
+    panels.legend(middle, columnspacing=1.2, **beneath)
 
 
 def draw_map(
@@ -185,6 +185,7 @@ def mark_settings(axes, N: int) -> None:
     """The theorems' point, a star where its two lines cross, and the paper's experiments."""
     axes.axhline(1 / N, color=VERMILION, ls="--", lw=1.2)
     axes.axvline(N**2, color=VERMILION, ls="--", lw=1.2)
+    axes.plot([], [], color=VERMILION, ls="--", lw=1.2, label=r"$\tau_0 = 1/N$, $\lambda = N^2$")
     star = {"ms": 11, "color": VERMILION, "mec": "w", "label": "theorems"}
     dots = {"ms": 4.5, "mfc": "w", "mec": "k", "label": "Figs. 2, 4, 5"}
     axes.plot(N**2, 1 / N, "*", mew=0.8, ls="", **star)

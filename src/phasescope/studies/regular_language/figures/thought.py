@@ -20,9 +20,9 @@ from .panels import BLUE, GREEN, VERMILION
     size=(7.2, 2.7),
 )
 def parity_stairs(stairs, short, long, axes):
-    """Left: parity with a chain of thought on 16 tokens, lam = 2. The lengths up to L_0 = 16, which are even pairs, are
+    """(a) Parity with a chain of thought on 16 tokens, lam = 2. The lengths up to L_0 = 16, which are even pairs, are
     learned by t = 271; then the steps of thought one after another, from 1249 (L = 17) to 12157 (L = 26), and those
-    beyond in the opposite order, 6882 (L = 27) to 3038 (L = 30). Right: the pivots split into two groups, 2 to 10 with
+    beyond in the opposite order, 6882 (L = 27) to 3038 (L = 30). (b) The pivots split into two groups, 2 to 10 with
     negative and 11 to 15 with positive token scores (L_0 = 8: 2 to 6, and 7). The slowest length is the one whose pivot
     stands at the split (dotted)."""
     left, right = axes
@@ -83,14 +83,14 @@ def mark_slowest(axes, where: int, label: str) -> None:
     size=(7.2, 2.6),
 )
 def chain_of_thought(even, parity, axes):
-    """Parity by chain of thought, over all inputs of a length. Left: an even-pairs model with truncated thought
-    (Algorithm 1) is right on all inputs of 2 to N = 6 tokens from t = 231 on, and guesses on longer ones. Right: a
+    """Parity by chain of thought, over all inputs of a length. (a) An even-pairs model with truncated thought
+    (Algorithm 1) is right on all inputs of 2 to N = 6 tokens from t = 231 on, and guesses on longer ones. (b) A
     parity model with full thought is right on inputs of exactly L_0 = 4 tokens, from 629 on (it was from 283 to 326,
     and lost it), and of 2, where one step of even pairs is enough; on all others it guesses, shorter ones included.
     There is no generalisation over length: in a string longer than any in training the attention is uniform."""
     from matplotlib.colors import ListedColormap
 
-    colors = ListedColormap(["0.15", "0.87", BLUE])
+    colors = ListedColormap(["0.87", BLUE])
     cases = (
         (even, axes[0], "even-pairs model, truncated thought"),
         (parity, axes[1], "parity model, full thought"),
@@ -102,7 +102,7 @@ def chain_of_thought(even, parity, axes):
             right.input_length,
             right,
             cmap=colors,
-            vmin=-0.25,
+            vmin=0.25,
             vmax=1.25,
             rasterized=True,
         )
@@ -114,7 +114,7 @@ def chain_of_thought(even, parity, axes):
         panel.set(ylabel="tokens in the input", yticks=right.input_length)
         panel.set_title(name, fontsize=9)
         panel.grid(False)
-    bar = axes[1].figure.colorbar(image, ax=axes, ticks=[0, 0.5, 1], label="accuracy")
+    bar = axes[1].figure.colorbar(image, ax=axes, ticks=[0.5, 1], label="accuracy")
     bar.ax.grid(False)
 
 
