@@ -23,18 +23,19 @@ from ..theory_model.limits import critical_length
     size=(7.6, 3.4),
 )
 def the_plane_of_the_two_scores(cyclic, three, four, six, axes):
-    """Left: scores of the right predicate and of the last answer, from (0, 0). Algorithm 1 on C4 leaves the diagonal by a
-    gap of 0.3 at most and returns to it; Algorithm 2 climbs by log 2 a stage (dots: ends of stages L = 2, 4, ..., 64, for
-    C6 to 8; C_B = 10). Grey: L*, up to which a C6 chain is followed. Right: the gap in attention, Delta, peaks at 0.11 and
-    closes for C4; for S3 and S4 it begins negative and changes its sign."""
+    """(a) Scores of the right predicate and of the last answer, from (0, 0). Algorithm 1 on C4 leaves the diagonal
+    (dotted) by a gap of {apart:.2f} at most and returns to it; Algorithm 2 climbs by log 2 a stage (dots: ends of
+    stages L = 2, 4, ..., 64, for C6 to 8; C_B = 10). Grey: L*, up to which a C6 chain is followed. (b) The gap in
+    attention, Delta, peaks at {peak:.2f} and closes for C4; for S3 and S4 it begins negative, changes its sign and
+    stays below {late:.2f}; for C6 it grows throughout, to {six:.2f}."""
     plane, gaps = axes
     q = np.linspace(0, 6.2, 60)
     reach = np.vectorize(lambda a, b: critical_length(named("C6"), 5.0, a, b))(*np.meshgrid(q, q))
     lines = plane.contour(
-        q, q, reach, levels=[2, 4, 8, 16, 32, 64, 128, 256], colors="0.75", linewidths=0.7
+        q, q, reach, levels=[2, 4, 8, 16, 32, 64, 128, 256], colors="0.7", linewidths=0.7
     )
     plane.clabel(lines, fontsize=6, fmt=r"$L^*$=%d")
-    plane.plot([0, 6.2], [0, 6.2], color="0.6", lw=0.8, ls=":")
+    plane.plot([0, 6.2], [0, 6.2], color="0.5", lw=0.9, ls=":", label="equal scores")
     runs = {
         "C4, Algorithm 1": cyclic,
         "S3, Algorithm 2": three,
@@ -48,15 +49,24 @@ def the_plane_of_the_two_scores(cyclic, three, four, six, axes):
             ends = stage_ends(run)
             plane.plot(ends.q43, ends.q44, "o", ms=3, color=color)
             gaps.plot(ends.q43, ends.gap.sel(step=2), "o", ms=3, color=color)
+    plane.plot([], [], "o", ms=3, color="0.4", label="end of a stage")
     plane.set(
         xlabel=r"$q_{43}$ (right predicate)",
         ylabel=r"$q_{44}$ (last answer)",
         xlim=(0, 6.2),
         ylim=(0, 6.2),
     )
-    plane.legend(loc="lower right", fontsize=7, frameon=True, framealpha=0.9, edgecolor="none")
+    ps.legend(plane, loc="lower right", framealpha=0.9)
     gaps.axhline(0, color="0.6", lw=0.8)
-    gaps.set(xlabel=r"$q_{43}$", ylabel=r"$\Delta^{2,2}$", xlim=(0, 6.2))
+    gaps.set(xlabel=r"$q_{43}$", ylabel=r"gap in attention $\Delta^{2,2}$", xlim=(0, 6.2))
+    gaps.set_ylim(-0.2, 0.36)
+    ps.legend(gaps, loc="upper right", bbox_to_anchor=(1.0, 0.98))
+    return {
+        "apart": float(abs(cyclic.q43 - cyclic.q44).max()),
+        "peak": float(cyclic.gap.sel(step=2).max()),
+        "late": float(max(three.gap.sel(step=2).max(), four.gap.sel(step=2).max())) + 0.005,
+        "six": float(six.gap.sel(step=2).isel(time=-1)),
+    }
 
 
 @ps.figure(
@@ -68,9 +78,10 @@ def the_plane_of_the_two_scores(cyclic, three, four, six, axes):
     size=(7.6, 4.6),
 )
 def attention_as_the_scores_make_it(cyclic, symmetric, axes):
-    """Attention at L = 5, rows are queries (answers 0 to 4), columns predicates 1 to 5 and answers 0 to 4. Top, C4 under
-    Algorithm 1: when step 1 is learned, at the peak of the gap, and at eps = 0.003. Bottom, S3 under Algorithm 2 at the
-    ends of stages 2, 8 and 64: each row keeps two bright cells of one half."""
+    """Attention at L = 5, rows are queries (answers 0 to 4, upwards), columns predicates 1 to 5 and answers 0 to 4. (a,
+    b, c) C4 under Algorithm 1: when step 1 is learned, at the peak of the gap, and at eps = 0.003. (d, e, f) S3 under
+    Algorithm 2 at the ends of stages 2, 8 and 64: each row keeps two bright cells, at the end of {predicate:.2f} and
+    {answer:.2f} in the last row."""
     first = int(np.argmax(cyclic.step_loss.sel(step=1).values < 0.01))
     peak = int(np.argmax(cyclic.gap.sel(step=2).values))
     ends = stage_ends(symmetric)
@@ -80,12 +91,15 @@ def attention_as_the_scores_make_it(cyclic, symmetric, axes):
     ]
     bottom = [(ends.isel(length=i), f"S3: after L = {int(ends.length[i])}") for i in (0, 2, -1)]
     for panel, (at, title) in zip(axes.ravel(), top + bottom, strict=True):
-        image = panel.imshow(attention_map(at, 5), vmin=0, vmax=0.6, cmap="viridis", aspect="auto")
-        panel.set(xlabel="clause", ylabel="query", title=title, xticks=[0, 4, 5, 9], yticks=[0, 4])
-        panel.set_xticklabels(["p1", "p5", "a0", "a4"])
-        panel.set_yticklabels(["a0", "a4"])
+        found = attention_map(at, 5)
+        image = panel.imshow(found, vmin=0, vmax=0.6, cmap="viridis", aspect="auto", origin="lower")
+        panel.axvline(4.5, color="w", lw=1)
+        panel.set(xlabel="predicate  |  answer", ylabel="answer that asks", title=title)
+        panel.set_xticks(range(10), [*range(1, 6), *range(5)], fontsize=7)
+        panel.set_yticks(range(5), [str(n) for n in range(5)], fontsize=7)
         panel.grid(False)
     axes[0, 0].figure.colorbar(image, ax=axes, label="attention", shrink=0.6)
+    return {"predicate": found[4, 4], "answer": found[4, 9]}
 
 
 def attention_map(at, length: int) -> np.ndarray:
@@ -110,36 +124,69 @@ def attention_map(at, length: int) -> np.ndarray:
     size=(8.2, 2.9),
 )
 def how_far_a_chain_is_followed(table, weak_3, weak_4, weak_6, strong_3, strong_4, axes):
-    """Left: C6 with limit features at q = 3: the probability of the last answer crosses a half near L* = 19.5 (dashed).
-    Middle: rollouts at twice the length of a stage, at its end: with C_B = 20, E_1 = 13.9 all are right; with C_B = 10,
-    E_1 = 3.95 S4 fails from L = 16 on. Right: e^q43 + e^q44 over L_k, nearly constant: between 1.5 and 3.3 or 4 and 7.5."""
+    """(a) C6 with limit features at q = 3: the probability of the last answer crosses a half near L* = {critical:.1f}
+    (dashed); that all answers of a greedy rollout are right, later. (b) Rollouts at twice the length of a stage, at its
+    end: with C_B = 20, E_1 = 13.9 (full lines) all are right; with C_B = 10, E_1 = 3.95 (dashed) {S3_first:.2f} (S3)
+    and {S4_first:.2f} (S4) are right at L_k = 2, S4 fails from L = 16 on, and C6 never has it ({C6_all:s}). (c) (e^q43
+    + e^q44) / L_k falls as the stages get longer: from {weak_high:.1f} to {weak_low:.1f} with C_B = 10, from
+    {strong_high:.1f} to {strong_low:.1f} with C_B = 20, which is by factors of {weak_fall:.1f} and {strong_fall:.1f}
+    over five doublings of L_k."""
     left, middle, right = axes
     left.plot(table.chain_length, table["last"], label="last answer")
     left.plot(table.chain_length, table.rollout, label="all answers, greedy")
-    left.axvline(float(table.predicted), ls="--", lw=1, color="0.35")
-    left.annotate("$L^*$", (float(table.predicted) + 0.4, 0.9), color="0.35", fontsize=8)
-    left.set(xlabel="chain length $L$", ylabel="probability", ylim=(-0.03, 1.08))
-    left.legend(fontsize=7, loc="lower left")
-    runs = {"S3": weak_3, "S4": weak_4, "C6": weak_6, "S3 ": strong_3, "S4 ": strong_4}
-    colors = {"S3": ps.PALETTE[0], "S4": ps.PALETTE[1], "C6": ps.PALETTE[2]}
-    for label, run in runs.items():
+    critical = float(table.predicted)
+    left.axvline(critical, ls="--", lw=1, color="0.35")
+    left.annotate(
+        f"$L^* = {critical:.1f}$", (critical - 0.5, 0.45), ha="right", color="0.35", fontsize=7.5
+    )
+    left.set(xlabel="chain length $L$", ylabel="probability", ylim=(-0.03, 1.25))
+    left.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    ps.legend(left, loc="upper right")
+    groups = {"S3": ps.PALETTE[0], "S4": ps.PALETTE[1], "C6": ps.PALETTE[2]}
+    runs = {
+        ("S3", 10): weak_3,
+        ("S4", 10): weak_4,
+        ("C6", 10): weak_6,
+        ("S3", 20): strong_3,
+        ("S4", 20): strong_4,
+    }
+    sums = {}
+    for (name, clip), run in runs.items():
         style = {
-            "color": colors[label.strip()],
-            "ls": "-" if label.endswith(" ") else "--",
-            "marker": "o",
-            "ms": 3,
+            "color": groups[name],
+            "ls": "-" if clip == 20 else "--",
+            "marker": "s" if name == "S4" else "o",
+            "ms": 5 if (name, clip) == ("S4", 20) else 3,
+            "mfc": "w" if (name, clip) == ("S4", 20) else groups[name],
+            "label": f"{name}, $C_B = {clip}$",
         }
-        name = f"{label.strip()}, $C_B$={20 if label.endswith(' ') else 10}"
         ends = stage_ends(run)
-        middle.plot(ends.length, solved(run, 2), label=name, **style)
-        right.plot(
-            ends.length, (np.exp(ends.q43) + np.exp(ends.q44)) / ends.length, label=name, **style
-        )
-    middle.set(xlabel="$L_k$", ylabel="rollouts right at $2L_k$", xscale="log", ylim=(-0.03, 1.08))
-    right.set(xlabel="$L_k$", ylabel=r"$(e^{q_{43}}+e^{q_{44}})/L_k$", xscale="log", ylim=(0, 10.5))
+        middle.plot(ends.length, solved(run, 2), **style)
+        sums[name, clip] = (np.exp(ends.q43) + np.exp(ends.q44)) / ends.length
+        right.plot(ends.length, sums[name, clip], **style)
+    middle.set(xlabel="stage length $L_k$", ylabel="rollouts right at $2L_k$", ylim=(-0.03, 1.08))
+    right.set(xlabel="stage length $L_k$", ylabel=r"$(e^{q_{43}}+e^{q_{44}})\,/\,L_k$")
+    right.set_ylim(0, 12)
     for panel in (middle, right):
         panel.set_xscale("log", base=2)
-    right.legend(fontsize=6.5, loc="upper center", ncols=2)
+        panel.set_xticks([2, 4, 8, 16, 32, 64], ["2", "4", "8", "16", "32", "64"])
+    ps.legend(middle, loc="lower left", fontsize=6.3)
+    ps.legend(right, loc="upper center", ncols=2, fontsize=6.3)
+    first = {name: float(solved(runs[name, 10], 2)[0]) for name in ("S3", "S4")}
+    weak = np.concatenate([sums["S3", 10], sums["S4", 10]])
+    strong = np.concatenate([sums["S3", 20], sums["S4", 20]])
+    return {
+        "critical": critical,
+        "S3_first": first["S3"],
+        "S4_first": first["S4"],
+        "C6_all": ", ".join(f"{float(x):.2f}" for x in solved(weak_6, 2)),
+        "weak_high": weak.max(),
+        "weak_low": weak.min(),
+        "strong_high": strong.max(),
+        "strong_low": strong.min(),
+        "weak_fall": weak.max() / weak.min(),
+        "strong_fall": strong.max() / strong.min(),
+    }
 
 
 figures = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,20 +10,22 @@ import xarray as xr
 
 import phasescope as ps
 
+TRAINED = 5
+GREY = "0.35"
 COLORS = {"C6": ps.PALETTE[0], "S5": ps.PALETTE[1]}
 
 
-def over_lengths(
-    axes: Any, accuracy: xr.DataArray, label: str, color: Any, band: Any = None, **style: Any
-) -> None:
-    """Mean over seeds with the range of all of them, or a band given; the length on a log axis with its own ticks."""
-    mean = accuracy.mean("seed")
-    lengths = accuracy.test_length.values
-    low, high = (accuracy.min("seed"), accuracy.max("seed")) if band is None else band
-    axes.fill_between(lengths, low, high, color=color, alpha=0.13, lw=0)
-    axes.plot(lengths, mean, "o-", ms=3, color=color, label=label, **style)
-    length_axis(axes, lengths)
-    axes.set(ylim=(-0.03, 1.03))
+def side_by_side(axes: Any, curves: Mapping[str, xr.DataArray], colors: Sequence[Any]) -> None:
+    """Curves over the length, mean over seeds, with the range of all seeds as bars that stand beside each other."""
+    count = len(curves)
+    for place, ((label, accuracy), color) in enumerate(zip(curves.items(), colors, strict=False)):
+        lengths = accuracy.test_length.values
+        mean, low, high = accuracy.mean("seed"), accuracy.min("seed"), accuracy.max("seed")
+        beside = lengths * 1.07 ** (place - (count - 1) / 2)
+        axes.plot(beside, mean, "o-", ms=3, lw=1.4, color=color, label=label)
+        axes.vlines(beside, low, high, color=color, lw=1.1, alpha=0.8)
+        length_axis(axes, lengths)
+    axes.set(ylim=(-0.03, 1.05), ylabel="accuracy")
 
 
 def length_axis(axes: Any, lengths: Sequence[int] | np.ndarray) -> None:
@@ -32,6 +34,21 @@ def length_axis(axes: Any, lengths: Sequence[int] | np.ndarray) -> None:
     axes.set_xticks(list(lengths), [str(n) for n in lengths])
     axes.set_xticks([], minor=True)
     axes.set_xlabel("length $L$ of the chain")
+
+
+def mark_training_length(axes: Any) -> None:
+    """A dashed line at the length of the training chains, named beside it."""
+    axes.axvline(TRAINED, ls="--", lw=1, color=GREY)
+    axes.annotate(
+        f"trained at {TRAINED}",
+        (TRAINED, 0.5),
+        xytext=(2, 0),
+        textcoords="offset points",
+        rotation=90,
+        va="center",
+        fontsize=7,
+        color=GREY,
+    )
 
 
 def heat_map(
@@ -67,5 +84,5 @@ def along(
     """A band of attention over the relative position, mean over seeds with their range."""
     band = attention.isel(time=-1).sel(test_length=length).isel(step=slice(length))
     place = (np.arange(length) + first) / length
-    axes.fill_between(place, band.min("seed"), band.max("seed"), color=color, alpha=0.12, lw=0)
+    ps.band(axes, place, band.min("seed"), band.max("seed"), color=color, within=(0, 1))
     axes.plot(place, band.mean("seed"), color=color, label=label, **style)

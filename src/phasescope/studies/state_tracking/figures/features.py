@@ -22,8 +22,8 @@ KINDS = {"g": r"$V(g)$", "y": r"$V(y)$", "other_g": r"$V(g')$", "other_y": r"$V(
     size=(7.6, 3.2),
 )
 def features_emerge_one_by_one_and_cancel(run, limit, axes):
-    """Left: the nine features of C3 (d = 1e6, q = 10) rise one after another from 1e-3 to 15 in some 30 updates each, in
-    the order of the curriculum (numbers, read off the start alone). Right: along the path of the flow, in its own time,
+    """(a) The nine features of C3 (d = 1e6, q = 10) rise one after another from 1e-3 to 15 in some 30 updates each, in
+    the order of the curriculum (numbers, read off the start alone). (b) Along the path of the flow, in its own time,
     right weights reach B = 69.1 and wrong ones -69.1, and confounders V(g) + V(y') cancel last, at a time of 1e32."""
     _draw_order(run, axes[0])
     _draw_limit(limit, axes[1])
@@ -32,9 +32,8 @@ def features_emerge_one_by_one_and_cancel(run, limit, axes):
 def _draw_order(run, axes) -> None:
     window = run.sel(time=slice(5000, 20_000))
     order = curriculum(run.combined.isel(time=0))
-    for rank, (j, r, y) in enumerate(order):
+    for rank, ((j, r, y), shade) in enumerate(zip(order, ps.shades(len(order)), strict=True)):
         curve = window.combined.isel(image=j, neuron=r, value=y)
-        shade = ps.PALETTE[rank % len(ps.PALETTE)]
         axes.plot(window.time / 1000, curve, color=shade, lw=1.4)
         at = float(run.learned.isel(time=-1, image=j, neuron=r, value=y))
         if np.isfinite(at):
@@ -47,7 +46,7 @@ def _draw_order(run, axes) -> None:
             )
     half = 0.5 * np.log(spec_of(run).vocabulary)
     axes.axhline(half, ls="--", lw=1, color="0.4")
-    axes.annotate(r"$\frac{1}{2}\log d$", (9.2, half + 0.4), fontsize=8, color="0.4")
+    axes.annotate(r"$\frac{1}{2}\log d$", (17.2, half + 0.4), fontsize=8, color="0.4")
     axes.set(
         xlabel="updates / 1000",
         ylabel=r"combined feature $V_\psi$",
@@ -80,11 +79,12 @@ def _draw_limit(limit, axes) -> None:
     v_g, _ = limit_sizes(spec.action, spec.clip * np.log(spec.vocabulary))
     for sign in (1, -1):
         axes.axhline(sign * float(v_g), ls="--", lw=1, color="0.4")
-    axes.annotate(r"$\pm B$", (log_time[0], float(v_g) - 7), fontsize=8, color="0.4")
+    axes.annotate("$B$", (log_time[0], float(v_g) - 7), fontsize=8, color="0.4")
+    axes.annotate("$-B$", (log_time[0], 3 - float(v_g)), fontsize=8, color="0.4")
     axes.set(
         xlabel=r"$\log_{10}$ flow time", ylabel="weight of active neurons", title="cancellation"
     )
-    axes.legend(loc="center right", bbox_to_anchor=(1.0, 0.71), fontsize=7)
+    ps.legend(axes, loc="center right", bbox_to_anchor=(1.0, 0.71))
 
 
 figures = (features_emerge_one_by_one_and_cancel,)
