@@ -36,11 +36,11 @@ TYPES = {
 def figure_1(descent, flow, axes):
     """The paper's experiment with a_j = +-1/sqrt(m1) and the usual uniform start of linear layers, which gives the
     picture that the paper describes; descent (curves) and gradient flow (dashed), first seed. (a) Scores of key i for
-    query j: they make less than 15% of their way in phase 1, which ends at epoch 862; then the targets come to attend
+    query j: they make less than 15% of their way in phase 1, which ends at epoch {end:.0f}; then the targets come to attend
     to each other, and away from the common word. (b) Losses of the four types: with both targets it falls at once, with
     one it first rises, by 0.04 and 0.09, to a peak near epochs 200 and 300, and falls before phase 1 ends. (c) The
     same, logarithmic: in phase 2 all fall like 1/t."""
-    draw_experiment(descent, flow, axes, legend=(0.02, 0.66), losses_legend="lower left")
+    return draw_experiment(descent, flow, axes, legend=(0.02, 0.66), losses_legend="lower left")
 
 
 @ps.figure(
@@ -63,8 +63,8 @@ def draw_experiment(
     axes: Any,
     legend: tuple[float, float],
     losses_legend: str,
-) -> None:
-    """Scores, then losses on a linear and on a logarithmic axis, over epochs."""
+) -> dict[str, float]:
+    """Scores, then losses on a linear and on a logarithmic axis, over epochs; the end of phase 1 for the caption."""
     scores = axes[0]
     losses = axes[1:]
     flow = trained(flow).sel(seed=int(descent.attrs["seed"]))
@@ -92,6 +92,7 @@ def draw_experiment(
     ps.legend(scores, loc=legend)
     ps.legend(losses[0], loc=losses_legend)
     ps.legend(losses[1], loc="lower left")
+    return {"end": border}
 
 
 def curve(

@@ -59,8 +59,8 @@ def figure_4(gd, adam, axes):
     in the other readings of what the text leaves open (thin). (a) Gradient descent learns the 4-gram and the value h
     and then stays on the plateau, which is lower where the target's score is squared; with the loss as a sum over
     coordinates it diverges at update 13 (not drawn). Dots: records, which are 100 updates apart. (b) Adam brings the
-    induction head to a thousandth by update 1835, when the 4-gram is still at 14 % of its start: the order is reversed,
-    and there is no plateau on the way. Below 1e-6 the noise of the batches raises it again."""
+    induction head to a thousandth by update {update:.0f}, when the 4-gram is still at {left:.0%} of its start: the
+    order is reversed, and there is no plateau on the way. Below 1e-6 the noise of the batches raises it again."""
     for panel, name, runs in zip(axes, ("gradient descent", "Adam"), (gd, adam), strict=True):
         runs = runs.assign_coords(time=runs.time / spec_of(runs).eta)
         for loss, color, label in (
@@ -84,6 +84,19 @@ def figure_4(gd, adam, axes):
         (1.1e3, 1e-4, "induction\nhead", VERMILION),
     ):
         axes[1].text(x, y, words, color=color, fontsize=8, ha="left" if x > 1e4 else "right")
+    return order_of_learning(adam)
+
+
+def order_of_learning(adam: xr.Dataset) -> dict[str, float]:
+    """When the induction head is at a thousandth of its first loss, and what is left of the 4-gram's then."""
+    run = adam.sel(AS_PRINTED)
+    head = run.loss_ih / run.loss_ih[0]
+    when = float(ps.crossing(head, 1e-3, "down"))
+    gram = run.loss_g4 / run.loss_g4[0]
+    return {
+        "update": when / spec_of(adam).eta,
+        "left": float(np.interp(when, run.time, gram)),
+    }
 
 
 def draw_sparse_records(curve: xr.DataArray, axes: Axes, color: str) -> None:
