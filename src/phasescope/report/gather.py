@@ -17,6 +17,7 @@ from .kept import Kept, Made, figure_digest
 from .prose import About, about
 
 if TYPE_CHECKING:
+    from ..claims.requests import Request
     from ..figures.figure import Figure
     from ..ledger.ledger import Row
     from ..study import Study
@@ -93,7 +94,7 @@ def _made(
     return rows, labels, drawings
 
 
-def _labels(requests: Sequence, evidence: Evidence) -> tuple[str, ...]:
+def _labels(requests: Sequence[Request], evidence: Evidence) -> tuple[str, ...]:
     return tuple(dict.fromkeys(describe(evidence.at_size(request)) for request in requests))
 
 
