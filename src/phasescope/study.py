@@ -276,7 +276,7 @@ def _load(name: str, package: str) -> Study:
     point = installed()[name]
     try:
         loaded = point.load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise StudyBroken(
             f'the study "{name}" of {package} is broken: {type(error).__name__}: {error}'
         ) from error
@@ -316,7 +316,7 @@ def _load_file(path: Path, _edited: int, _size: int) -> Study:
     sys.path.insert(0, str(path.parent))  # its helper modules lie beside it
     try:
         loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise StudyBroken(f"{path} does not run: {type(error).__name__}: {error}") from error
     finally:
         with contextlib.suppress(ValueError):

@@ -11,7 +11,9 @@ import toys
 
 import phasescope as ps
 from phasescope import study as studies
+from phasescope.cli import catalogue
 from phasescope.cli.catalogue import catalogues
+from phasescope.cli.names import check_names
 from phasescope.discovery import GROUP, installed
 from phasescope.errors import StudyNotFound
 from phasescope.study import find
@@ -97,7 +99,8 @@ def test_the_same_entry_point_twice_is_no_quarrel(offered):
 
 
 @pytest.mark.parametrize(
-    "text", ["raise RuntimeError('no luck')", "import no_such_module", "def (:"]
+    "text",
+    ["raise RuntimeError('no luck')", "import no_such_module", "def (:", "raise SystemExit(3)"],
 )
 def test_a_broken_plugin_is_named(text, offered, tmp_path):
     (tmp_path / "broken_one.py").write_text(text)
@@ -118,6 +121,27 @@ def test_a_broken_plugin_is_left_out_of_the_list_with_a_warning(offered, tmp_pat
         match='"broken_two" of breakage is broken: RuntimeError: no luck It is left out',
     ):
         assert list(catalogues(None)) == ["sound_two"]
+
+
+def test_a_slow_plugin_is_named_while_it_is_loaded(offered, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(catalogue, "SLOW", 0.01)
+    text = GOOD.format(name="slow_one") + "import time; time.sleep(0.3)"
+    (tmp_path / "slow_one.py").write_text(text)
+    offered(point("slow_one", "slow_one:study", "sleepy"))
+    assert list(catalogues(None)) == ["slow_one"]
+    assert 'still loading the study "slow_one"' in capsys.readouterr().err
+
+
+def test_a_command_on_one_study_loads_no_other(offered, tmp_path):
+    loaded = tmp_path / "loaded"
+    (tmp_path / "sound_three.py").write_text(GOOD.format(name="sound_three"))
+    (tmp_path / "other_three.py").write_text(f"open({str(loaded)!r}, 'w')")
+    offered(
+        point("sound_three", "sound_three:study", "sound"),
+        point("other_three", "other_three:study", "other"),
+    )
+    check_names("sound_three")
+    assert (find("sound_three").name, loaded.exists()) == ("sound_three", False)
 
 
 def test_an_entry_point_that_gives_no_study_is_named(offered, tmp_path):

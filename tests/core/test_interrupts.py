@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import os
@@ -137,3 +138,36 @@ def test_an_interrupt_at_any_moment_ends_in_order_and_the_run_goes_on_to_the_sam
     assert (stopped.code in ORDERLY, stopped.said.count("Segmentation")) == (True, 0), stopped
     assert (found.damaged, found.checked) == ([], int(stopped.code == 0)), stopped
     assert same_bits(goes_on, asked.unbroken()), stopped
+
+
+# --- while libraries are imported -----------------------------------------------------------------------------------
+
+IMPORTS = 30
+WHILE_IMPORTING = [
+    pytest.param(trial, marks=() if trial < HANDFUL else pytest.mark.full)
+    for trial in range(IMPORTS)
+]
+
+
+def wait_for_library(process: subprocess.Popen, name: str) -> None:
+    """Wait until a process has begun to load a compiled library."""
+    deadline = time.monotonic() + 60
+    maps = Path(f"/proc/{process.pid}/maps")
+    while process.poll() is None and time.monotonic() < deadline:
+        with contextlib.suppress(OSError):
+            if name in maps.read_text():
+                return
+        time.sleep(0.005)
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="nobody says what is loaded")
+@pytest.mark.parametrize("trial", WHILE_IMPORTING)
+def test_an_interrupt_while_a_compiled_library_is_imported_ends_in_order(trial, tmp_path):
+    process = start(WALK, tmp_path / "store")
+    wait_for_library(process, "jaxlib")
+    time.sleep(random.Random(trial).uniform(0.0, 0.5))
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    kept = "Stopped. What was done is kept; the same command goes on from there.\n"
+    assert (process.returncode, said) == (130, kept)
+    assert Store(tmp_path / "store").repair().damaged == []

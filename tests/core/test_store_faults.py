@@ -164,6 +164,30 @@ def test_two_processes_that_ask_for_one_run_compute_it_once(tmp_path, processes)
     assert len(Store(tmp_path / "runs").entries()) == 1
 
 
+def hold_until_killed(root: str, ready) -> None:
+    """Take hold of a run, save a piece of it, and never finish."""
+    with Store(root).draft(identity()) as draft:
+        draft.save({"done": 1}, [np.array(1)], {"loss": np.zeros((3, 50))})
+        ready.set()
+        time.sleep(60)
+
+
+def test_a_process_that_dies_while_it_holds_a_run_blocks_nobody(tmp_path, processes):
+    ready = processes.Event()
+    holder = processes.Process(target=hold_until_killed, args=(str(tmp_path / "runs"), ready))
+    holder.start()
+    assert ready.wait(60)
+    log = tmp_path / "log"
+    waiting = processes.Process(target=work_once, args=(str(tmp_path / "runs"), str(log)))
+    waiting.start()
+    waiting.join(1)
+    waited = waiting.is_alive() and not log.exists()
+    holder.kill()
+    waiting.join(30)
+    assert (waited, waiting.exitcode, log.read_text()) == (True, 0, "computed\n")
+    assert Store(tmp_path / "runs").repair().damaged == []
+
+
 def test_repair_clears_what_dead_writers_left_and_nothing_of_the_living(tmp_path):
     store = Store(tmp_path)
     dead, alive = (tmp_path / "linear_modes/flow" / f".{identity(n).digest}.part" for n in (1, 2))
@@ -278,6 +302,37 @@ def test_a_damaged_checkpoint_falls_back_to_the_one_before(tmp_path, kind, damag
         resumed = draft.resume()
     assert resumed is not None
     assert [int(p["loss"][0]) for p in resumed.parts] == list(range(1, left + 2))
+
+
+def two_steps(store: Store) -> Path:
+    """A finished run with the states of two steps; its folder."""
+    states = {"early": [np.arange(9.0)], "late": [np.arange(9.0) + 1]}
+    with store.draft(identity()) as draft:
+        return draft.finish(dataset(), {}, states).folder
+
+
+def test_the_state_of_one_step_in_the_place_of_another_is_found(tmp_path):
+    store = Store(tmp_path)
+    folder = two_steps(store)
+    early, late = sorted(folder.rglob("*.safetensors"))
+    late.write_bytes(early.read_bytes())
+    [entry] = store.entries()
+    with pytest.raises(StoreError, match="late"):
+        store.snapshot(entry, "late")
+    [problem] = store.repair().damaged
+    assert late.name in str(problem.message)
+
+
+def test_a_checkpoint_in_the_place_of_a_later_one_is_not_gone_on_from(tmp_path):
+    store = Store(tmp_path)
+    with store.draft(identity()) as draft:
+        for number in (1, 2):
+            draft.save({"done": number}, [np.array(number)], {"loss": np.full((3, 50), number)})
+        first, second = sorted(draft.folder.glob("*.state.safetensors"))
+        second.write_bytes(first.read_bytes())
+    with store.draft(identity()) as draft:
+        resumed = draft.resume()
+    assert resumed is None or (resumed.position["done"], int(resumed.leaves[0])) == (1, 1)
 
 
 def test_repair_with_remove_deletes_what_is_damaged(tmp_path):

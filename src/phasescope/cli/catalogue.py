@@ -12,8 +12,9 @@ import hashlib
 import importlib.util
 import json
 import os
+import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ..claims.claim import Claim, Regime
     from ..study import Study
+
+SLOW = 5.0  # seconds after which a study that is being loaded is named
 
 
 def catalogues(study: str | None) -> dict[str, Any]:
@@ -71,7 +74,8 @@ def make(point: EntryPoint) -> dict[str, Any]:
     from ..study import find
 
     digest = _digest(source_folder(point))
-    catalogue = describe(find(point.name))
+    with _named_if_slow(point.name):
+        catalogue = describe(find(point.name))
     file = _file(point)
     with contextlib.suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -79,6 +83,21 @@ def make(point: EntryPoint) -> dict[str, Any]:
         fresh.write_text(json.dumps({"sources": digest, "catalogue": catalogue}), encoding="utf-8")
         fresh.replace(file)
     return catalogue
+
+
+@contextlib.contextmanager
+def _named_if_slow(study: str) -> Iterator[None]:
+    """Say which study is being loaded, if it takes so long that somebody would ask."""
+    from .terminal import show_problem
+
+    sentence = f'still loading the study "{study}"; commands that name another one do not load it.'
+    timer = threading.Timer(SLOW, show_problem, [sentence])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def describe(study: Study) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 from ..discovery import installed
 from ..errors import PhasescopeError
+from ..verbs.under_way import is_run_under_way
 from .catalogue import source_folder
 from .exit_codes import (
     BAD_INPUT,
@@ -75,7 +76,9 @@ def carry_out(command: Callable[[], Any]) -> None:
 class Stop:
     """The handler of Ctrl-C and of SIGTERM, which batch systems send before they kill: both stop in an orderly way.
 
-    The second one stops at once, which loses what was not saved yet and nothing else.
+    While a run computes it is saved first. Else there is nothing to save, and the process ends at once: an exception
+    in the middle of the import of a compiled library may end in a segmentation fault (7 of 39 in jaxlib's). A second
+    signal stops at once too, which loses what was not saved yet and nothing else.
     """
 
     def __init__(self) -> None:
@@ -84,6 +87,8 @@ class Stop:
     def __call__(self, number: int, frame: FrameType | None) -> None:
         if self._number is not None:
             self.at_once(number, frame)
+        if not is_run_under_way():
+            _leave_at_once(STOPPED, number)
         self._number = number
         raise KeyboardInterrupt
 
@@ -93,9 +98,8 @@ class Stop:
             os.write(2, f"{WAITING}\n".encode())
 
     def at_once(self, number: int, frame: FrameType | None) -> NoReturn:
-        """End without another word of Python: other threads may be at work."""
-        os.write(2, f"{AT_ONCE}\n".encode())
-        os._exit(_code(number))
+        """End, although something may not be saved."""
+        _leave_at_once(AT_ONCE, number)
 
     def leave(self) -> None:
         """Say that nothing is lost, and end. Threads of the compiler may still be at work: Python does not wait for
@@ -107,6 +111,13 @@ class Stop:
                 with contextlib.suppress(OSError):
                     stream.flush()
             os._exit(_code(self._number))
+
+
+def _leave_at_once(sentence: str, number: int) -> NoReturn:
+    """End without another word of Python: other threads may be at work."""
+    with contextlib.suppress(OSError):
+        os.write(2, f"{sentence}\n".encode())
+    os._exit(_code(number))
 
 
 def _code(number: int) -> int:

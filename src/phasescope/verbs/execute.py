@@ -25,6 +25,7 @@ from ..study import Study
 from .context import Context, Stopped
 from .outlook import Outlook
 from .sizes import check_run_fits
+from .under_way import run_under_way
 
 
 @dataclasses.dataclass(frozen=True)
@@ -104,7 +105,7 @@ def execute_with_checkpoints(
     meter = context.meter(label or f"{study.name}.{job.arm.__name__}", total_work(plan))
     before = work_before(plan, start[0]) if start is not None else 0.0
     outlook = Outlook(context, f"{study.name}.{job.arm.__name__}", total_work(plan) - before)
-    with meter as tick, _saving_on_interrupt(checkpoints):
+    with run_under_way(), meter as tick, _saving_on_interrupt(checkpoints):
         tick(before)
         for chunk in execute(job, start):
             checkpoints.add(chunk)
