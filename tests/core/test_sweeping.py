@@ -337,8 +337,9 @@ def test_other_processes_give_what_threads_give(tmp_path):
 
 
 def test_other_processes_need_a_study_that_they_can_find(store):
+    spawn = multiprocessing.get_context("spawn")
     with (
-        futures.ProcessPoolExecutor(1) as pool,
+        futures.ProcessPoolExecutor(1, mp_context=spawn) as pool,
         pytest.raises(PlanError, match="toys is not an installed study"),
     ):
         ps.sweep(toys.study, toys.quadratic, width=[1, 2], executor=pool)

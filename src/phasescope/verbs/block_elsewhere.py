@@ -11,6 +11,9 @@ from pathlib import Path
 from ..cluster.watch import watched
 from ..engine.job import Job
 from ..errors import PlanError, StoreError
+from ..identity import Fingerprint, Unidentified
+from ..plan.plan import Arm
+from ..spec import Spec
 from ..store import Store
 from ..store.mark import read_mark
 from ..study import Study, find
@@ -19,6 +22,8 @@ from .run import find_or_run, run_identity
 from .sweep_tasks import Task
 
 SIGHT = 15.0  # seconds in which a shared folder may show what another machine wrote
+# The code behind the arms that this process has run: it is read once, not for every block.
+codes: dict[tuple[Arm, type[Spec]], Fingerprint | Unidentified] = {}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +54,7 @@ def run_parcel(parcel: Parcel) -> str:
     _check_code(study, job, parcel)
 
     def work(stop: threading.Event) -> None:
-        context = Context(Store(root), stop=stop)
+        context = Context(Store(root), stop=stop, codes=codes)
         find_or_run(study, job, context, parcel.task.width, throw=False)
 
     watched(work, parcel.limit)
@@ -70,7 +75,7 @@ def _check_store(root: Path, mark: str) -> None:
 
 def _check_code(study: Study, job: Job, parcel: Parcel) -> None:
     """Other code would store its results under other names, where nobody looks for them."""
-    if run_identity(study, job, Context(), parcel.task.width).digest != parcel.digest:
+    if run_identity(study, job, Context(codes=codes), parcel.task.width).digest != parcel.digest:
         raise PlanError(
             f"the worker on {platform.node()} has other code of {study.name}.{parcel.task.arm} (or of phasescope) "
             "than this process: install the same on all machines, and start the workers anew."
