@@ -127,18 +127,20 @@ def _svg(high: int, says: str, parts: list[Markup]) -> Markup:
 def _frame(across: Axis, up: Axis) -> Markup:
     """Ticks with their labels; lines across from those of the upright axis."""
     below = HIGH - BOTTOM
-    parts = [tag("path", d=f"M{LEFT} {TOP}V{below}H{WIDE - RIGHT}", class_="frame")]
-    for place, label in up.ticks():
-        parts.append(
-            tag("path", d=f"M{LEFT} {place:.1f}H{WIDE - RIGHT}", class_="grid")
-            + tag("text", label, x=LEFT - 6, y=f"{place + 3.5:.1f}", class_="end")
-        )
-    for place, label in across.ticks():
-        parts.append(
-            tag("path", d=f"M{place:.1f} {below}v4", class_="frame")
-            + tag("text", label, x=f"{place:.1f}", y=below + 17, class_="middle")
-        )
-    return join(parts)
+    ticks = across.ticks()
+    levels = up.ticks()
+    grid = "".join(f"M{LEFT} {place:.1f}H{WIDE - RIGHT}" for place, _ in levels)
+    marks = "".join(f"M{place:.1f} {below}v4" for place, _ in ticks)
+    names = [tag("text", label, x=LEFT - 6, y=f"{place + 3.5:.1f}") for place, label in levels]
+    under = [tag("text", label, x=f"{place:.1f}", y=below + 17) for place, label in ticks]
+    return join(
+        [
+            tag("path", d=grid, class_="grid"),
+            tag("path", d=f"M{LEFT} {TOP}V{below}H{WIDE - RIGHT}{marks}", class_="frame"),
+            tag("g", *names, class_="end"),
+            tag("g", *under, class_="middle"),
+        ]
+    )
 
 
 def path(x: np.ndarray, y: np.ndarray) -> str:
