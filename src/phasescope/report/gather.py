@@ -26,6 +26,14 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True)
+class Files:
+    """Where figures are written, and as what."""
+
+    folder: Path
+    formats: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
 class Section:
     """A study in the report: its rows, in words what each rests on, its figures, and what its README.md says."""
 
@@ -41,15 +49,13 @@ class Section:
         return next((drawing for drawing in self.drawings if drawing.png), None)
 
 
-def gather(
-    study: Study, context: Context, kept: Kept, out: Path, full: bool, formats: Sequence[str]
-) -> Section:
-    """The section of a study; its figures are written into the folder `out`."""
-    for format in formats:
+def gather(study: Study, context: Context, kept: Kept, files: Files, full: bool) -> Section:
+    """The section of a study; its figures are written."""
+    for format in files.formats:
         if format not in METADATA:
             raise SpecError(f'figures cannot be drawn as "{format}". {nearest(format, METADATA)}')
-    found = _found_again(study, kept, out, formats)
-    rows, evidence, drawings = found or _made(study, context, kept, out, full, formats)
+    found = _found_again(study, kept, files)
+    rows, evidence, drawings = found or _made(study, context, kept, files, full)
     return Section(
         study, rows, evidence, drawings, about(page_of(study), study.paper, study.bibtex)
     )
@@ -60,23 +66,21 @@ CAPTION = "caption"  # kept beside the images of a figure
 Parts = tuple[tuple["Row", ...], tuple[tuple[str, ...], ...], tuple[Drawing, ...]]
 
 
-def _found_again(study: Study, kept: Kept, out: Path, formats: Sequence[str]) -> Parts | None:
+def _found_again(study: Study, kept: Kept, files: Files) -> Parts | None:
     """Everything as it was the last time; None if something changed or is not there."""
     made = kept.made()
     if made is None or set(made.figures) != {figure.id for figure in study.figures}:
         return None
     drawings = []
     for figure in study.figures:
-        drawing = _drawn_before(figure, study, made.figures[figure.id], kept, out, formats)
+        drawing = _drawn_before(figure, study, made.figures[figure.id], kept, files)
         if drawing is None:
             return None
         drawings.append(drawing)
     return made.rows, made.evidence, tuple(drawings)
 
 
-def _made(
-    study: Study, context: Context, kept: Kept, out: Path, full: bool, formats: Sequence[str]
-) -> Parts:
+def _made(study: Study, context: Context, kept: Kept, files: Files, full: bool) -> Parts:
     """Verdicts and figures of the same evidence, which is obtained once."""
     from ..verbs.check import chosen_claims, judge_all
     from ..verbs.evidence import Evidence
@@ -88,7 +92,7 @@ def _made(
         rows = tuple(judge_all(wanted, evidence))
         labels = tuple(_labels(one.regime.evidence, evidence) for one in wanted)
         digests = {figure.id: _digest(figure, evidence) for figure in study.figures}
-        drawings = _drawings(study, evidence, digests, kept, out, formats)
+        drawings = _drawings(study, evidence, digests, kept, files)
     if not any(drawing.problem for drawing in drawings):
         kept.keep(Made(rows, labels, digests))
     return rows, labels, drawings
@@ -110,38 +114,37 @@ def _drawings(
     evidence: Evidence,
     digests: dict[str, str],
     kept: Kept,
-    out: Path,
-    formats: Sequence[str],
+    files: Files,
 ) -> tuple[Drawing, ...]:
     """The figures, of which only those are drawn whose function or evidence changed."""
     found = {
-        figure.id: _drawn_before(figure, study, digests[figure.id], kept, out, formats)
+        figure.id: _drawn_before(figure, study, digests[figure.id], kept, files)
         for figure in study.figures
     }
     missing = [figure for figure in study.figures if found[figure.id] is None]
-    for drawing in draw_all(missing, evidence, out, formats):
+    for drawing in draw_all(missing, evidence, files.folder, files.formats):
         found[drawing.figure.id] = drawing
         if not drawing.problem:
-            for format, file in zip(formats, drawing.files, strict=True):
+            for format, file in zip(files.formats, drawing.files, strict=True):
                 kept.keep_image(digests[drawing.figure.id], format, file.read_bytes())
             kept.keep_image(digests[drawing.figure.id], CAPTION, drawing.caption.encode())
     return tuple(drawing for drawing in found.values() if drawing is not None)
 
 
 def _drawn_before(
-    figure: Figure, study: Study, digest: str, kept: Kept, out: Path, formats: Sequence[str]
+    figure: Figure, study: Study, digest: str, kept: Kept, files: Files
 ) -> Drawing | None:
     """A figure of the last time in all formats, written once more."""
-    images = {format: kept.image(digest, format) for format in formats} if digest else {}
+    images = {format: kept.image(digest, format) for format in files.formats} if digest else {}
     caption = kept.image(digest, CAPTION)
     if not images or caption is None or any(image is None for image in images.values()):
         return None
-    files = []
-    with os_errors_as_store_errors(out, "write figures into"):
-        make_folders(out)
+    written = []
+    with os_errors_as_store_errors(files.folder, "write figures into"):
+        make_folders(files.folder)
         for format, image in images.items():
-            path = out / f"{safe_name(study.name, figure.id)}.{format}"
+            path = files.folder / f"{safe_name(study.name, figure.id)}.{format}"
             write_atomically(path, image or b"")
-            files.append(path)
+            written.append(path)
     png = images["png"] or b""
-    return Drawing(study.name, figure, tuple(files), png, caption=caption.decode())
+    return Drawing(study.name, figure, tuple(written), png, caption=caption.decode())

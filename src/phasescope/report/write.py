@@ -20,7 +20,7 @@ from ..ledger.latex import ledger_latex
 from ..ledger.markdown import ledger_markdown
 from ..ledger.markup import safe_name, visible
 from .evidence import describe as describe
-from .gather import Section, gather
+from .gather import Files, Section, gather
 from .kept import Kept
 from .page import page
 
@@ -65,11 +65,12 @@ def write_report(
     wanted = tuple(dict.fromkeys(("png", *formats)))
     # What the code is, before anything runs: it may be edited meanwhile.
     kept = [Kept(study, context, full) for study in studies]
+    drawn_into = Files(out / "figures", wanted)
     sections = []
     for number, study in enumerate(studies, 1):
         rows = len(chosen_claims(study))
         context.begin(study.name, number, len(studies), rows, len(study.figures))
-        sections.append(gather(study, context, kept[number - 1], out / "figures", full, wanted))
+        sections.append(gather(study, context, kept[number - 1], drawn_into, full))
     unchecked = {study.name: dict(study.unchecked) for study in studies if study.unchecked}
     ledger = Ledger(tuple(row for section in sections for row in section.rows), unchecked)
     drawings = [drawing for section in sections for drawing in section.drawings]
