@@ -1,5 +1,6 @@
 """The contracts of `phasescope.testing`, with evidence that all files of tests share."""
 
+import dataclasses
 import hashlib
 import os
 import pickle
@@ -7,11 +8,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 import xarray as xr
 
 from phasescope import testing
-from phasescope.claims.requests import Tables
+from phasescope.claims.requests import Maps, Sweeps, Tables
 from phasescope.study import Study
 from phasescope.testing.row_names import row_name
 from phasescope.verbs.check import chosen_claims
@@ -44,13 +46,31 @@ def remembered(name: Any, make: Callable[[], xr.Dataset]) -> xr.Dataset:
     return pickle.loads(path.read_bytes())
 
 
+def thinned(request: Maps | Sweeps, count: int = 3) -> Maps | Sweeps:
+    """The same map over a few values of each axis; fields that are tied keep theirs."""
+
+    def few(values: Any) -> Any:
+        if not isinstance(values, tuple):
+            return values
+        chosen = np.linspace(0, len(values) - 1, min(count, len(values))).astype(int)
+        return tuple(values[i] for i in chosen)
+
+    if isinstance(request, Maps):
+        return dataclasses.replace(request, fields=tuple((k, few(v)) for k, v in request.fields))
+    if request.ties:
+        tied = {name for tie in request.ties for name in tie}
+        axes = tuple((k, v[:count] if k in tied else few(v)) for k, v in request.axes)
+        return dataclasses.replace(request, axes=axes)
+    return dataclasses.replace(request, axes=tuple((k, few(v)) for k, v in request.axes))
+
+
 class KeptEvidence(Evidence):
     """Evidence in the store that all files of tests share, tables included."""
 
     def __init__(self, study: Study) -> None:
         super().__init__(study, kept())
 
-    def _resolve(self, request: Plain) -> Resolved:
+    def _resolve(self, request: Plain | Maps) -> Resolved:
         find = super()._resolve
         if not isinstance(request, Tables):
             return find(request)

@@ -88,6 +88,7 @@ class Maps:
     fields: tuple[tuple[str, Any], ...]
     regime: str | None = None
     refine: int = 0
+    at: tuple[float, ...] | None = None
 
 
 def runs(
@@ -209,19 +210,27 @@ def recorded(request: Runs | Sweeps, file: Path) -> Recorded:
     return Recorded(request, file)
 
 
-def maps(claim: Claim, *, regime: str | None = None, refine: int = 0, **fields: Any) -> Maps:
+def maps(
+    claim: Claim,
+    *,
+    regime: str | None = None,
+    refine: int = 0,
+    at: Times | None = None,
+    **fields: Any,
+) -> Maps:
     """Ask for a map of a claim, to be drawn: what `ps.map` returns.
 
         >>> claim = ps.find("linear_modes").claim("waiting_time_is_logarithmic")
         >>> ps.maps(claim, epsilon="1e-6:0.1:8:log").fields
         (('epsilon', '1e-6:0.1:8:log'),)
 
-    **Arguments:** `claim`: of the study. `regime`, `refine`, `fields`: as for `ps.map`.
+    **Arguments:** `claim`: of the study. `regime`, `refine`, `at`, `fields`: as for `ps.map`.
 
     **Returns:** a request, to be given to a figure.
     """
     given = {name: tuple(v) if _is_axis(v) else v for name, v in fields.items()}
-    return Maps(claim, tuple(given.items()), regime, refine)
+    times = None if at is None else tuple(asked_times(at))
+    return Maps(claim, tuple(given.items()), regime, refine, times)
 
 
 def _kept(names: Sequence[str] | None) -> tuple[str, ...] | None:

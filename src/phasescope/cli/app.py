@@ -256,6 +256,7 @@ def map_(
     fields: flags.MapFields = None,
     regime: flags.MapRegime = None,
     refine: flags.Refine = 0,
+    at: flags.At = None,
     full: flags.Full = False,
     format: flags.Format = "png",
     out: flags.OutDir = Path("phasescope-figures"),
@@ -271,6 +272,7 @@ def map_(
     check_ids([study], claim=claim)
     from .. import find
     from ..verbs.map import map as map_claim
+    from .arguments import axis
     from .exports import check_out, write_out
     from .maps import draw_to, map_cost, map_numbers, map_summary, show_map
     from .output import emit
@@ -281,6 +283,7 @@ def map_(
     asked: dict[str, Any] = {
         "regime": regime,
         "refine": refine,
+        "at": axis(at, "--at") if at else None,
         "full": full,
         **map_numbers(chosen, claim, regime, fields or []),
     }

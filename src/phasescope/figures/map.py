@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 ZERO = "zero_line"
 ASSUMPTION = "assumption_"
+FEW = 9  # whole numbers on an axis
 UNKNOWN = "0.85"  # the grey of cells without a margin
 DASHES: list[Any] = ["--", ":", "-.", (0, (5, 1, 1, 1))]
 
@@ -56,12 +57,14 @@ def draw_map(
         raise ValueError(f"a map is drawn over one or two numbers, got {shown.dims}: choose some.")
     scales = [_scale(shown[dim].values) for dim in shown.dims]
     axes.set_xscale(scales[0])
+    _tick(shown[shown.dims[0]].values, axes.xaxis)
     axes.set_xlabel(_name(shown[shown.dims[0]]))
     words = label or ("margin" if claim else _name(shown))
     if shown.ndim == 1:
         _draw_curve(shown, axes, words, claim, **changes)
         return
     axes.set_yscale(scales[1])
+    _tick(shown[shown.dims[1]].values, axes.yaxis)
     axes.set_ylabel(_name(shown[shown.dims[1]]))
     axes.grid(False)
     axes.set_facecolor(UNKNOWN)
@@ -70,9 +73,12 @@ def draw_map(
         axes.figure.colorbar(mesh, ax=axes, label=words, pad=0.02)
     if isinstance(values, xr.Dataset):
         _draw_lines(values, axes)
-    elif len(levels):
+        return
+    inside = [level for level in sorted(levels) if float(shown.min()) < level < float(shown.max())]
+    if inside:
         x, y = (shown[dim].values for dim in shown.dims)
-        lines = axes.contour(x, y, shown.values.T, levels=sorted(levels), colors="k", linewidths=1)
+        numbers = np.ma.masked_invalid(shown.values.T)
+        lines = axes.contour(x, y, numbers, levels=inside, colors="k", linewidths=1)
         axes.clabel(lines, fontsize=7, fmt=lambda level: f"{level:.3g}")
 
 
@@ -134,7 +140,7 @@ def _draw_lines(ds: xr.Dataset, axes: Axes) -> None:
 def _name(x: xr.DataArray) -> str:
     """What an axis says of itself: its symbol and its meaning."""
     symbol = x.attrs.get("symbol", "")
-    meaning = x.attrs.get("long_name", "")
+    meaning = x.attrs.get("long_name", "").partition(":")[0]
     sign = f"${symbol}$" if symbol else ""
     return ", ".join(filter(None, [sign, meaning])) or str(x.name or "")
 
@@ -147,6 +153,13 @@ def _scale(values: np.ndarray) -> str:
     steps = np.diff(np.log(numbers))
     uneven = np.diff(numbers)
     return "log" if np.ptp(steps) / steps.mean() < np.ptp(uneven) / uneven.mean() else "linear"
+
+
+def _tick(values: np.ndarray, axis: Any) -> None:
+    """A few whole numbers are named one by one."""
+    if values.dtype.kind in "iu" and values.size <= FEW:
+        axis.set_ticks(values, [f"{value:g}" for value in values])
+        axis.set_ticks([], minor=True)
 
 
 def _edges(values: np.ndarray) -> np.ndarray:

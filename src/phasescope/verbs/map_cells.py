@@ -26,13 +26,13 @@ from ..errors import PlanError
 from ..plan.plan import lane_fields
 from ..study import Study
 from .context import Context
+from .map_size import cells_at_once, records_bytes
 from .map_words import CODES, Ratios, Words, agree, over_cells
 from .regimes import covered, spec_class
 from .sweep import run_layout
 from .sweep_layout import Layout, lay_out, lay_out_cells
 
 CELL = "cell"
-AT_ONCE = 4096  # cells whose records are in memory together
 LOOKED_AT = 3  # cells that are decided by themselves too, to see whether the check keeps to a lane
 ASSUMPTION = "assumption_"
 
@@ -86,10 +86,22 @@ class Cells:
         groups: dict[tuple[Any, ...], list[int]] = {}
         for cell in range(_count(points)):
             groups.setdefault(tuple(values[cell] for values in tasks), []).append(cell)
-        at_once = AT_ONCE if len(tasks) < len(points) else 1
         for cells in groups.values():
+            at_once = self._at_once({name: v[cells[:1]] for name, v in points.items()})
             for start in range(0, len(cells), at_once):
                 yield np.array(cells[start : start + at_once])
+
+    def _at_once(self, point: Points) -> int:
+        """How many cells like this one are held in memory together."""
+        if not any(self._is_lane(name) for name in point):
+            return 1
+        layouts = [self._layout(request, point) for request in self.requests]
+        sizes = [
+            records_bytes(layout.tasks[0].job(self.study, layout.arm))
+            * sum(task.lanes for task in layout.tasks)
+            for layout in layouts
+        ]
+        return cells_at_once(sum(sizes))
 
     def _is_lane(self, name: str) -> bool:
         arms = [request.arm for request in self.requests]

@@ -17,7 +17,7 @@ from phasescope.studies.regular_language.phases import onset, spec_of
 from phasescope.studies.regular_language.spec import Spec
 from phasescope.studies.regular_language.training import symmetric
 
-from ..contract import FigureContract, KeptEvidence
+from ..contract import FigureContract, KeptEvidence, thinned
 
 FIGURES = {figure.id: figure for figure in study.figures}
 PAPER = {
@@ -85,6 +85,7 @@ def drawn(get):
             "late_time": (as_flow(even), as_flow(parity), as_flow(even)),
             "parity_stairs": (parity,) * 3,
             "chain_of_thought": (even, parity),
+            "map_of_constants": lambda: tuple(get(thinned(r)) for r in FIGURES[id].evidence),
         }[id]
 
     def draw(id):

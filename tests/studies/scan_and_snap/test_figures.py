@@ -7,9 +7,10 @@ import xarray as xr
 from phasescope.studies.scan_and_snap import study
 from phasescope.studies.scan_and_snap.claims import claims, evidence
 from phasescope.studies.scan_and_snap.claims.released import FIGURE_6
+from phasescope.studies.scan_and_snap.figures import maps
 from phasescope.studies.scan_and_snap.figures.panels import BLUE, ORANGE
 
-from ..contract import FigureContract, KeptEvidence
+from ..contract import FigureContract, KeptEvidence, thinned
 from .stand_ins import stand_in
 
 FIGURES = {figure.id: figure for figure in study.figures}
@@ -46,6 +47,8 @@ def get():
     known = {}
 
     def get(request):
+        if request == maps.SWEEP:
+            return resolved.get(thinned(request))[0]
         if request not in known:
             single = request in (evidence.figure_4, evidence.figure_4_right)
             known[request] = syn_small() if single else stand_in(request, resolved)

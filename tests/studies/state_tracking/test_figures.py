@@ -8,9 +8,10 @@ import xarray as xr
 
 from phasescope.claims.requests import Runs, Sized
 from phasescope.studies.state_tracking import study
+from phasescope.studies.state_tracking.figures import maps
 from phasescope.studies.state_tracking.figures.attention import attention_map
 
-from ..contract import FigureContract, KeptEvidence
+from ..contract import FigureContract, KeptEvidence, thinned
 from .stand_ins import stand_in
 
 FIGURES = {figure.id: figure for figure in study.figures}
@@ -20,6 +21,8 @@ def small(request, evidence):
     """The stand-in, with what a drawing needs beyond a claim."""
     if isinstance(request, Sized):
         request = request.small
+    if request == maps.SWEEP:
+        return evidence.get(thinned(request))[0]
     ds = stand_in(request, evidence)
     if isinstance(request, Runs) and request.arm.__name__ == "features" and "log_time" not in ds:
         return ds.assign(log_time=("time", np.linspace(5.0, 40.0, ds.sizes["time"])))

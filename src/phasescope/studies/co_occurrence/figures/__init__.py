@@ -1,5 +1,5 @@
 """One function per figure: the paper's, and what it could not draw."""
 
-from . import paper, theory
+from . import maps, paper, theory
 
-figures = (*paper.figures, *theory.figures)
+figures = (*paper.figures, *theory.figures, *maps.figures)

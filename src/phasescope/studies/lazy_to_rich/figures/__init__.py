@@ -1,5 +1,5 @@
 """One function per figure: those of the paper, and what it could not draw."""
 
-from . import durations, experiments, four_phases
+from . import durations, experiments, four_phases, maps
 
-figures = (*four_phases.figures, *experiments.figures, *durations.figures)
+figures = (*four_phases.figures, *experiments.figures, *durations.figures, *maps.figures)

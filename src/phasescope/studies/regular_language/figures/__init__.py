@@ -1,6 +1,6 @@
 """One function per figure: those of the paper, and what it could not draw."""
 
-from . import early, late, paper, regime, thought
+from . import early, late, maps, paper, regime, thought
 
 figures = (
     *paper.figures,
@@ -8,4 +8,5 @@ figures = (
     *regime.figures,
     *late.figures,
     *thought.figures,
+    *maps.figures,
 )

@@ -1,6 +1,6 @@
 """One function per figure: those of the paper, and what it could not draw."""
 
-from . import closed_forms, experiments, growth, levels, rates
+from . import closed_forms, experiments, growth, levels, maps, rates
 
 figures = (
     *levels.figures,
@@ -8,4 +8,5 @@ figures = (
     *experiments.figures,
     *closed_forms.figures,
     *rates.figures,
+    *maps.figures,
 )
