@@ -104,7 +104,7 @@ def late_laws(wide, many, axes):
     hard-margin solution. (a) kappa t times the loss tends to 9.19 and to 17. (b) The ratio R of the rates of the common
     word and the targets tends to 1.283 and 3/2: gradients balance by themselves. (c) Losses on training samples (solid)
     and on samples with new irrelevant words (dotted, with circles), which at n = 48 falls like t^-0.33 only."""
-    cases = ((wide, BLUE, "$n = 48$"), (many, VERMILION, "$n = 10^7$"))
+    cases = ((wide, BLUE, "$n = 48$, 3 seeds"), (many, VERMILION, "$n = 10^7$"))
     for run, color, label in cases:
         spec = spec_of(run)
         limit = late_time(spec.samples, spec.length)
@@ -118,7 +118,7 @@ def late_laws(wide, many, axes):
             axes[2].plot(
                 lane.time,
                 lane.test_loss,
-                **style | NEW_WORDS | {"label": f"{label}, new words" if i == 0 else None},
+                **style | NEW_WORDS | {"label": "new words" if i == 0 else None},
             )
         axes[0].axhline(limit.loss, **panels.THEORY)
         axes[1].axhline(limit.ratio, **panels.THEORY)

@@ -58,9 +58,10 @@ def figure_4(gd, adam, axes):
     """Partial losses over their start in D = 100 dimensions, batches of 1000, 100,000 updates: as printed (broad) and
     in the other readings of what the text leaves open (thin). (a) Gradient descent learns the 4-gram and the value h
     and then stays on the plateau, which is lower where the target's score is squared; with the loss as a sum over
-    coordinates it diverges at update 13 (not drawn). Dots: records, which are 100 updates apart. (b) Adam brings the
-    induction head to a thousandth by update {update:.0f}, when the 4-gram is still at {left:.0%} of its start: the
-    order is reversed, and there is no plateau on the way. Below 1e-6 the noise of the batches raises it again."""
+    coordinates it diverges at update 13 (not drawn). Dots: records, where they are sparse (100 updates apart, 25 in b).
+    (b) Adam brings the induction head to a thousandth by update {update:.0f}, when the 4-gram is still at {left:.0%} of
+    its start: the order is reversed, and there is no plateau on the way. Below 1e-6 the noise of the batches raises it
+    again."""
     for panel, name, runs in zip(axes, ("gradient descent", "Adam"), (gd, adam), strict=True):
         runs = runs.assign_coords(time=runs.time / spec_of(runs).eta)
         for loss, color, label in (

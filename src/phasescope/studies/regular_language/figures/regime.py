@@ -26,11 +26,11 @@ LONG = (
 @ps.figure("Theorems 4.1 to 4.5 (ours)", *THEOREM, *LONG, panels=(2, 2), size=(7.2, 5.4))
 def theorem_regime(*shown):
     """The theorems' own regime: lam = N^2, phase 1 until tau_0 = 1 / N. (a) Nothing is learned by the last time T that
-    they speak about (dots): accuracy is 1/2 + 1/2N. If phase 1 goes on (dashed), all 2^(N+1) - 2 strings are right from
-    tau = 67 (N = 6), 1405 (256), 4310 (1024). (b) At T the loss per length is at chance; it falls long after all
-    strings are right. (c) Phase 1 must last like N^0.80 for all strings to be right and like N^1.46 to halve the loss;
-    the theorems stop it at 1 / N. (d) Theorem 4.4 speaks about some time only if 14 |u*|^2 <= eta T; the two sides
-    differ by a factor 1.8e15 at N = 6, 4e33 at N = 256 and 4e40 at N = 1024."""
+    they speak about (dots): accuracy is 1/2 + 1/2N. If phase 1 goes on (dashed, for N = 6, 256 and 1024), all 2^(N+1) -
+    2 strings are right from tau = 67 (N = 6), 1405 (256), 4310 (1024). (b) At T the loss per length is at chance; it
+    falls long after all strings are right. (c) Phase 1 must last like N^0.80 for all strings to be right and like
+    N^1.46 to halve the loss; the theorems stop it at 1 / N. (d) Theorem 4.4 speaks about some time only if 14 |u*|^2 <=
+    eta T; the two sides differ by a factor 1.8e15 at N = 6, 4e33 at N = 256 and 4e40 at N = 1024."""
     *runs, axes = shown
     theorem = runs[: len(THEOREM)]
     long = runs[len(THEOREM) :]
