@@ -586,3 +586,16 @@ def test_fields_that_are_tied_are_one_axis_of_a_sweep(phasescope):
     words = ("sweep", "linear_modes", "logistic", "modes=2,3", "epsilon=1e-2,1e-3")
     cost = phasescope(*words, "--tied", "modes,epsilon", "--dry-run", "--json").json
     assert (cost["axes"], cost["runs"], cost["programs"]) == ({"modes": 2}, 2, 2)
+
+
+def test_only_some_observables_are_kept_where_the_command_says_so(phasescope):
+    said = phasescope("run", "linear_modes", "logistic", "--keep", "loss", "--json")
+    assert list(said.json["final"]) == ["loss"]
+    said = phasescope(
+        "sweep", "linear_modes", "logistic", "epsilon=0.1,0.2", "--keep", "loss", "--json"
+    )
+    assert set(said.json["dims"]) == {"epsilon", "time"}
+    said = phasescope("run", "linear_modes", "logistic", "--keep", "los")
+    assert said.code == 2
+    assert 'has no observable "los"' in said.err
+    assert 'Did you mean "loss"?' in said.err

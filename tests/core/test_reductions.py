@@ -171,6 +171,12 @@ def test_reductions_are_stored_and_found_again(store, monkeypatch):
     assert sum(np.prod(x["shape"]) for x in entry.content.values()) < 20 * len(STARTS) * 2
 
 
+def test_what_is_stored_can_be_opened_by_its_id(store):
+    found = ps.run(toys.study, waves, start=2.0, reduce=REDUCE)
+    assert ps.open(found.attrs["id"]).identical(found)
+    assert ps.open(sweep(store=None, reduce=REDUCE).attrs["ids"]).up.dims == ("lane", "coordinate")
+
+
 def test_other_reductions_are_other_runs(store):
     sweep(store=None, reduce={"x": ps.final("loss")})
     sweep(store=None, reduce={"x": ps.largest("loss")})
@@ -208,6 +214,23 @@ def test_a_run_that_is_stopped_again_and_again_has_the_reductions_of_the_unbroke
     assert stops > 2
     for name in REDUCE:
         assert found[name].values.tobytes() == unbroken[name].values.tobytes(), name
+
+
+def test_a_run_that_goes_on_from_its_end_has_its_reductions(store, monkeypatch):
+    asked = {"keep": ["length"], "reduce": {"half": ps.when("loss", at_most=0.5)}}
+    unbroken = ps.run(toys.study, "derived", store=False, **asked)
+
+    def fail(derive, ds):
+        return ds.assign_coords(underived=True).assign_attrs(underived_because="it was told to")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("phasescope.records.dataset.derived", fail)
+        with pytest.raises(ps.DeriveFailed):
+            ps.run(toys.study, "derived", **asked)
+    assert len(Store(store).unfinished()) == 1
+    found = ps.run(toys.study, "derived", **asked)
+    np.testing.assert_array_equal(found.half, unbroken.half)
+    np.testing.assert_array_equal(found.length, unbroken.length)
 
 
 # --- what cannot be asked -------------------------------------------------------------------------------------------

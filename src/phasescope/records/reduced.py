@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import jax
 import numpy as np
 import xarray as xr
@@ -92,8 +94,8 @@ def _of_value(found: xr.DataArray, one: Reduction) -> dict[str, str]:
     return said | {"long_name": f"{name}, {where}"}
 
 
-def without_records(ds: xr.Dataset, reductions: Reductions) -> xr.Dataset:
-    """The results of reductions without the times of records, if no record is kept."""
+def without_records(ds: xr.Dataset, reductions: Collection[object]) -> xr.Dataset:
+    """The results of reductions, if there are any, without the times of records, if no record is kept."""
     if not reductions or any("time" in x.dims for x in ds.data_vars.values()):
         return ds
     return ds.drop_dims("time")

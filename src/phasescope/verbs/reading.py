@@ -14,6 +14,7 @@ from ..discovery import installed
 from ..errors import PhasescopeError, SpecError, StoreError
 from ..identity.provenance import decisive
 from ..records.evidence_file import read as read_evidence
+from ..records.reduced import without_records
 from ..store import Entry, Store
 from ..store.folders import RECORDS, draft_folders, run_folders
 from ..store.run_document import read_run
@@ -87,7 +88,8 @@ def opened(home: Store, entry: Entry) -> xr.Dataset:
     if "long_name" not in ds["time"].attrs:  # it was stored before coordinates said what they are
         with contextlib.suppress(PhasescopeError):
             label(ds, find(entry.study))
-    return without_a_mark_of_nothing(_without_padding(ds))
+    ds = without_records(_without_padding(ds), entry.identity.reduce or ())
+    return without_a_mark_of_nothing(ds)
 
 
 def _only_folder(home: Store, word: str) -> Path:

@@ -261,7 +261,8 @@ def _execute_into(
     }
     if begun:
         manifest["resumed_from"] = begun
-    return draft.finish(labelled(ds, study), manifest, snapshots_of(job, done.records))
+    told = tell_reductions(labelled(ds, study), job.wanted.reduce)
+    return draft.finish(told, manifest, snapshots_of(job, done.records))
 
 
 def _begun_elsewhere(
