@@ -35,7 +35,7 @@ full: lint types
 	$(BIN)/pytest $(PARALLEL) -m "full or not full"
 
 bench: $(VENV)/.installed-bench
-	for name in startup $(STUDIES); do $(BIN)/python benchmarks/$$name.py || exit 1; done
+	for name in startup cluster $(STUDIES); do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

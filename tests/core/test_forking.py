@@ -15,6 +15,7 @@ from jaxtyping import Array, Float
 import phasescope as ps
 from phasescope.errors import PlanError, RunDiverged, SpecError
 from phasescope.store import Store
+from phasescope.verbs.store_contents import stored_runs
 
 
 class Two(ps.Observables):
@@ -230,6 +231,14 @@ def test_a_fork_says_what_it_was_forked_from(store):
     assert told == {
         "of": ds.attrs["id"], "at": 8.0, "clamp": ["params.a"], "reset": [], "replace": {}, "change": {"eta": 0.2},
     }  # fmt: skip
+
+
+def test_the_list_of_runs_tells_a_fork_from_its_run(store):
+    ds = run("adam")
+    forked = fork(ds, 8.0, clamp="a")
+    rows = {row["id"]: row for row in stored_runs(Store(store))}
+    assert "fork" not in rows[ds.attrs["id"]]
+    assert rows[forked.attrs["id"]]["fork"] == forked.attrs["fork"]
 
 
 def test_a_fork_that_diverges_says_where(store):

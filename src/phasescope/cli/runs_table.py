@@ -92,4 +92,6 @@ def _asked(row: dict[str, Any], defaults: Mapping[str, Any]) -> str:
         words.append(f"{row['lanes']} lanes")
     if row.get("at") is not None:
         words.append(f"recorded at {row['at']} times")
+    if "fork" in row:
+        words.append(f"a fork, {row['fork']}")
     return ", ".join(words)

@@ -21,7 +21,7 @@ from ..plan.plan import Arm, fields_read
 from ..plan.reductions import Reduction, Reductions
 from ..plan.times import Times
 from ..records.choice import kept
-from ..records.dataset import snapshots_of, spec_text
+from ..records.dataset import FORK, snapshots_of, spec_text
 from ..records.derive import WHY, is_underived
 from ..records.divergence import divergence
 from ..records.finished import finished
@@ -261,6 +261,8 @@ def _execute_into(
     }
     if begun:
         manifest["resumed_from"] = begun
+    if FORK in ds.attrs:
+        manifest[FORK] = ds.attrs[FORK]
     told = tell_reductions(labelled(ds, study), job.wanted.reduce)
     return draft.finish(told, manifest, snapshots_of(job, done.records))
 

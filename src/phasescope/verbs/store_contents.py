@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ..records.dataset import FORK
 from ..store import Entry, Identity, Store, Unfinished
 from ..store.values import ends, run_count
 
@@ -24,12 +25,15 @@ def _unreadable(id: str, folder: Path, why: str) -> dict[str, Any]:
 
 
 def _finished(entry: Entry) -> dict[str, Any]:
+    told = entry.manifest.get(FORK)
+    fork = {FORK: told} if isinstance(told, str) else {}
     return {
         "id": entry.id,
         "status": entry.status,
         "created": entry.created,
         "seconds": entry.manifest.get("seconds"),
         **_asked(entry.identity),
+        **fork,
         "folder": str(entry.folder),
     }
 
