@@ -26,13 +26,15 @@ from ..errors import PlanError
 from ..plan.plan import lane_fields
 from ..study import Study
 from .context import Context
-from .map_size import cells_at_once, records_bytes
 from .map_words import CODES, Ratios, Words, agree, over_cells
 from .regimes import covered, spec_class
+from .sizes import bytes_of_records
 from .sweep import run_layout
 from .sweep_layout import Layout, lay_out, lay_out_cells
 
 CELL = "cell"
+MEMORY = 2**28  # bytes of records that are held at a time
+MOST = 4096  # cells that are judged at once
 LOOKED_AT = 3  # cells that are decided by themselves too, to see whether the check keeps to a lane
 ASSUMPTION = "assumption_"
 
@@ -97,11 +99,12 @@ class Cells:
             return 1
         layouts = [self._layout(request, point) for request in self.requests]
         sizes = [
-            records_bytes(layout.tasks[0].job(self.study, layout.arm))
+            bytes_of_records(layout.job(layout.tasks[0]).without_lanes())
             * sum(task.lanes for task in layout.tasks)
             for layout in layouts
         ]
-        return cells_at_once(sum(sizes))
+        fitting = max(MEMORY // max(sum(sizes), 1), 1)
+        return min(1 << (fitting.bit_length() - 1), MOST)  # a power of two fills blocks of lanes
 
     def _is_lane(self, name: str) -> bool:
         arms = [request.arm for request in self.requests]

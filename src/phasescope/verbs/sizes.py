@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..engine.calls import record_times
 from ..engine.job import Job, shapes_of
 from ..engine.memory import bytes_of, check_fits, device_bytes, machine_bytes
 from ..plan.plan import never
@@ -67,6 +68,17 @@ def bytes_of_record(job: Job) -> int:
     if names is None:
         return bytes_of(measured)
     return sum(bytes_of(getattr(measured, name)) for name in names)
+
+
+def bytes_of_records(job: Job) -> int:
+    """The bytes of all records of one run that takes all of its time, as far as they are kept."""
+    rows = 1
+    offset = 0.0
+    for stage in job.plan().stages:
+        own = stage.lay_out()
+        rows += len(record_times(stage, own, offset, job.at))
+        offset += float(stage.unit) * (float(own[-1]) if len(own) else 0.0)
+    return rows * bytes_of_record(job)
 
 
 def certain_records(job: Job) -> int:

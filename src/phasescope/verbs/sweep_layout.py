@@ -11,19 +11,17 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..engine.calls import record_times
 from ..engine.fused.choice import is_fused
-from ..engine.job import Job, shapes_of
+from ..engine.job import Job
 from ..engine.precision import exact_numbers
 from ..errors import SpecError
-from ..plan.observables import known, only
 from ..plan.plan import Arm, continuous_fields, lane_fields
 from ..plan.reductions import Reduction, Reductions
 from ..plan.times import Times
 from ..records.choice import wanted_of
 from ..records.names import check_clashes
 from ..study import Study
-from .sizes import check_sweep_fits
+from .sizes import bytes_of_records, check_sweep_fits
 from .sweep_tasks import Layout, Task, extremes
 from .validate import check_read, is_axis, is_whole, seed_numbers, time_numbers
 
@@ -246,7 +244,7 @@ def default_width(job: Job, lanes: int, widths: Sequence[int] = CPU_WIDTHS) -> i
     room for.
     """
     if jax.default_backend() != "cpu":
-        fitting = FITTING_BYTES // max(record_bytes(job), 1)
+        fitting = FITTING_BYTES // max(bytes_of_records(job), 1)
         widest = min(_power_of_two(lanes), FUSED_WIDTH, 1 << fitting.bit_length() - 1)
         return widest if widest > GPU_WIDTH and _fuses(job, widest) else GPU_WIDTH
     with exact_numbers():
@@ -263,16 +261,3 @@ def _fuses(job: Job, width: int) -> bool:
     [field, *_] = lane_fields(job.arm, job.spec)
     block = dataclasses.replace(job, columns={field: (getattr(job.spec, field),) * width})
     return any(is_fused(block, index) for index in range(len(job.plan().stages)))
-
-
-def record_bytes(job: Job) -> int:
-    """What the records of one run take, all of them, as far as they are kept."""
-    seen = known(only(shapes_of(job).measured, job.wanted.measured))
-    size = sum(x.size * x.dtype.itemsize for x in seen.values())
-    rows = 1
-    offset = 0.0
-    for stage in job.plan().stages:
-        own = stage.lay_out()
-        rows += len(record_times(stage, own, offset, job.at))
-        offset += float(stage.unit) * (float(own[-1]) if len(own) else 0.0)
-    return size * rows
