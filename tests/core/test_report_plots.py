@@ -119,6 +119,13 @@ def test_a_line_is_broken_where_a_point_has_no_place():
     assert path(x, y) == "M0 0l1 1M3 2h1"
 
 
+def test_points_that_a_line_does_not_need_are_left_out_and_those_that_it_needs_are_not():
+    x = np.linspace(0.0, 400.0, 201)
+    assert path(x, 0.5 * x) == "M0 0l400 200"
+    bent = np.where(x == 200.0, 30.0, 0.0)
+    assert path(x, bent) == "M0 0h198l2 30l2-30h198"
+
+
 def test_places_on_axes_are_where_their_ticks_say():
     down = linear(np.array([0.0, 10.0]), 100.0, 0.0)
     ticks = {label: place for place, label in down.ticks()}

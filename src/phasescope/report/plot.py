@@ -20,6 +20,8 @@ GAUGE = 46
 THIN = 0.04
 # A power law is shown over so many decades at least: a flat one looks flat.
 LEAST = 0.5
+# A tenth of a pixel more or less is not seen, nor twice that.
+SEEN = 0.2
 # Curves of so few points are shown with their points.
 FEW = 40
 # The curves of a plot, by what they are.
@@ -144,28 +146,45 @@ def _frame(across: Axis, up: Axis) -> Markup:
 
 
 def path(x: np.ndarray, y: np.ndarray) -> str:
-    """A line through points, to a tenth of a pixel, broken where a point has no place."""
-    parts: list[str] = []
-    pen: tuple[int, int] | None = None
-    level: int | None = None  # where a level piece began, which goes on as one
-    for a, b in zip(x, y, strict=True):
-        if not (np.isfinite(a) and np.isfinite(b)):
-            pen = None
+    """A line through points, to a tenth of a pixel, broken where a point has no place.
+
+    Points that lie on the line between their neighbours, as far as one can see, are left out.
+    """
+    known = np.isfinite(x) & np.isfinite(y)
+    edges = np.flatnonzero(np.diff(known.astype(int), prepend=0, append=0))
+    pieces = zip(edges[::2], edges[1::2], strict=True)
+    return "".join(_piece(x[a:b], y[a:b]) for a, b in pieces).replace(" -", "-")
+
+
+def _piece(x: np.ndarray, y: np.ndarray) -> str:
+    kept = _bends(x, y)
+    places = np.round(np.stack([x[kept], y[kept]], axis=1) * 10).astype(int)
+    begin = f"M{places[0, 0] / 10:g} {places[0, 1] / 10:g}"
+    return begin + "".join(_step(a, b) for a, b in np.diff(places, axis=0).tolist() if a or b)
+
+
+def _step(across: int, down: int) -> str:
+    return f"l{across / 10:g} {down / 10:g}" if down else f"h{across / 10:g}"
+
+
+def _bends(x: np.ndarray, y: np.ndarray) -> list[int]:
+    """The points that a line needs to stay within `SEEN` of all of them (Ramer, Douglas and Peucker)."""
+    kept = {0, x.size - 1}
+    left = [(0, x.size - 1)]
+    while left:
+        a, b = left.pop()
+        if b - a < 2:
             continue
-        at = (round(float(a) * 10), round(float(b) * 10))
-        if pen is None:
-            parts.append(f"M{at[0] / 10:g} {at[1] / 10:g}")
-            level = None
-        elif at[1] == pen[1]:
-            if level is None:
-                level = pen[0]
-                parts.append("")
-            parts[-1] = f"h{(at[0] - level) / 10:g}"
-        elif at != pen:
-            parts.append(f"l{(at[0] - pen[0]) / 10:g} {(at[1] - pen[1]) / 10:g}")
-            level = None
-        pen = at
-    return "".join(parts).replace(" -", "-")
+        inside = slice(a + 1, b)
+        across, down = x[b] - x[a], y[b] - y[a]
+        length = float(np.hypot(across, down)) or 1.0
+        off = np.abs((x[inside] - x[a]) * down - (y[inside] - y[a]) * across) / length
+        far = int(np.argmax(off))
+        if off[far] > SEEN:
+            middle = a + 1 + far
+            kept.add(middle)
+            left += [(a, middle), (middle, b)]
+    return sorted(kept)
 
 
 def _dots(x: np.ndarray, y: np.ndarray) -> Markup:
