@@ -63,6 +63,7 @@ def test_a_claim_is_described_by_statement_regimes_and_expectations(toys_catalog
             "id": "loss_falls", "name": "loss_falls", "aliases": [], "cites": "Lemma 1",
             "statement": "The loss falls at every step.",
             "regimes": ["published"], "expected": {"published": "holds"},
+            "maps_over": ["width", "start", "eta", "noise", "goal", "steps"],
         }
     ]  # fmt: skip
 

@@ -245,6 +245,23 @@ class TestAxes:
         assert "\n" not in str(caught.value)
 
 
+def test_cells_are_held_in_memory_by_the_bytes_that_they_record(monkeypatch):
+    whole = mapped(eta=np.linspace(0.05, 0.5, 9))
+    monkeypatch.setattr("phasescope.verbs.map_size.MEMORY", 1)
+    parts = mapped(eta=np.linspace(0.05, 0.5, 9))
+    np.testing.assert_allclose(parts.margin, whole.margin, rtol=1e-13)
+    assert parts.attrs["lanes"] == whole.attrs["lanes"] == 9
+
+
+def test_fewer_records_may_be_asked_for():
+    def at_every_record(run):
+        """The loss is small at every record."""
+        return ps.at_most(run.loss, BOUND)
+
+    found = mapped(toy_claim(at_every_record), eta=[0.1, 0.3], at=[STEPS])
+    np.testing.assert_allclose(found.margin, 1 - loss_at_end(found.eta, 1.0) / BOUND)
+
+
 class TestErrors:
     def test_a_table_has_no_map(self):
         table = ps.tables(lambda: xr.Dataset({"loss": ("time", [1.0])}))
