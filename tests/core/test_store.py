@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import hashlib
 import json
 import math
@@ -599,3 +600,62 @@ def test_no_member_of_the_record_file_needs_unpacking_by_zip(tmp_path):
     entry = put(Store(tmp_path), identity())
     with zipfile.ZipFile(entry.folder / "records.zarr.zip") as archive:
         assert {e.compress_type for e in archive.infolist()} == {zipfile.ZIP_STORED}
+
+
+# --- wide blocks, and runs of which not all is kept -----------------------------------------------------------------
+
+
+def wide(values, **more):
+    return Identity("linear_modes", "flow", {"eta": 0.1}, 0, lanes={"eta": values}, **more)
+
+
+def test_a_wide_block_is_known_by_a_digest_of_its_numbers():
+    numbers = np.linspace(0.1, 0.2, 5000)
+    who = wide(tuple(numbers.tolist()))
+    assert len(json.dumps(who.to_json())) < 500
+    assert who == wide(numbers) == Identity.from_json(json.loads(json.dumps(who.to_json())))
+    other = numbers.copy()
+    other[2500] = np.nextafter(other[2500], 1)
+    assert wide(other).digest != who.digest
+    assert wide(numbers[::-1]).digest != who.digest
+    assert wide(-0.0 * numbers).digest != wide(0.0 * numbers).digest
+    assert (who.format, wide(numbers[:1024]).format) == (2, 1)
+
+
+def test_a_wide_block_says_how_many_runs_it_holds():
+    column = wide(np.minimum(np.arange(3000.0), 1999)).lanes["eta"]
+    assert (column.count, column.first, column.last, column.settles) == (3000, 0.0, 1999.0, 1999)
+    with pytest.raises(StoreError, match="holds numbers, got NaN"):
+        wide(np.full(3000, np.nan))
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [
+        {"lanes": {"eta": {"count": 5}}},
+        {"lanes": {"eta": {"count": 5, "first": 0, "last": 1, "settles": 0, "sha256": "0" * 64}}},
+        {
+            "lanes": {
+                "eta": {"count": 5000, "first": 0, "last": 1, "settles": 0, "sha256": "../" * 3}
+            }
+        },
+        {"keep": "loss"},
+        {"keep": [1]},
+        {"reduce": ["loss"]},
+        {"reduce": {"end": "loss"}},
+    ],
+)
+def test_an_identity_of_strange_parts_is_refused(strange):
+    document = Identity("linear_modes", "flow", {"eta": 0.1}, 0).to_json() | strange
+    with pytest.raises(StoreError):
+        Identity.from_json(document)
+
+
+def test_what_came_later_is_written_down_only_where_it_is_used():
+    plain = Identity("linear_modes", "flow", {"eta": 0.1}, 0)
+    assert not {"keep", "reduce"} & set(plain.to_json())
+    kept = dataclasses.replace(plain, keep=("loss",))
+    reduced = dataclasses.replace(plain, keep=(), reduce={"end": {"kind": "final"}})
+    assert len({plain.digest, kept.digest, reduced.digest}) == 3
+    for who in (plain, kept, reduced):
+        assert Identity.from_json(json.loads(json.dumps(who.to_json()))) == who

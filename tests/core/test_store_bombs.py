@@ -20,7 +20,7 @@ from phasescope.records import evidence_file as recording
 from phasescope.store import Identity, Store, containers, drafts, recordfile
 from phasescope.store import sealed as sealing
 from phasescope.store.faults import Damaged, NewerFormat, TooLarge
-from phasescope.store.sealed import seal, unseal
+from phasescope.store.sealed import FORMAT, seal, unseal
 
 MIB = 2**20
 
@@ -311,7 +311,7 @@ def test_nothing_is_parsed_whose_seal_is_broken(monkeypatch):
 
 def test_a_newer_format_is_known_by_its_seal_and_its_number():
     with pytest.raises(NewerFormat, match="Upgrade"):
-        unseal(Path("run.json"), seal({"format": 2, "anything": ["new"]}))
+        unseal(Path("run.json"), seal({"format": FORMAT + 1, "anything": ["new"]}))
 
 
 @pytest.mark.parametrize(

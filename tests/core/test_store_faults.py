@@ -21,7 +21,7 @@ import xarray as xr
 from phasescope.errors import StoreError
 from phasescope.store import Entry, Identity, Store, recordfile
 from phasescope.store.paths import remove_tree
-from phasescope.store.sealed import seal, unpack_tensors
+from phasescope.store.sealed import FORMAT, seal, unpack_tensors
 
 SAVES = 4
 
@@ -461,7 +461,7 @@ def test_a_newer_format_is_refused_politely_and_left_alone(tmp_path):
     store = Store(tmp_path)
     compute(store, 0)
     [folder] = folders_of(tmp_path)
-    rewrite(folder, format=2, files=["unheard of"])
+    rewrite(folder, format=FORMAT + 1, files=["unheard of"])
     with pytest.raises(StoreError, match="Upgrade"):
         store.find(identity(0))
     report = store.repair()
