@@ -247,7 +247,7 @@ class TestAxes:
 
 def test_cells_are_held_in_memory_by_the_bytes_that_they_record(monkeypatch):
     whole = mapped(eta=np.linspace(0.05, 0.5, 9))
-    monkeypatch.setattr("phasescope.verbs.map_size.MEMORY", 1)
+    monkeypatch.setattr("phasescope.verbs.map_cells.MEMORY", 1)
     parts = mapped(eta=np.linspace(0.05, 0.5, 9))
     np.testing.assert_allclose(parts.margin, whole.margin, rtol=1e-13)
     assert parts.attrs["lanes"] == whole.attrs["lanes"] == 9
