@@ -308,7 +308,7 @@ def test_a_field_that_is_none_does_not_spoil_the_message():
         eta_late: float | None = None
 
     study = ps.Study("loose", Loose(), (toys.squaring,))
-    with pytest.raises(RunDiverged, match=r"Try a smaller step: eta=0\.1\."):
+    with pytest.raises(RunDiverged, match=r"Try a smaller step than with eta=0\.1\."):
         ps.run(study, "squaring", store=False, **ELEVEN)
 
 

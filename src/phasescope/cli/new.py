@@ -38,7 +38,7 @@ def _check_name(name: str) -> None:
     plain = name.isascii() and name.isidentifier() and not keyword.iskeyword(name)
     if not plain or name.startswith("_"):
         raise SpecError(
-            "a study needs a Python name of plain letters, digits and _, as in my_paper, "
+            "a study needs a Python name, as in my_paper, of plain letters, digits and _; "
             f'got "{name}".'
         )
     if name in installed():

@@ -81,7 +81,7 @@ def divergence(study: str, job: Job, ds: xr.Dataset) -> RunDiverged:
     message = (
         f"{study}.{job.arm.__name__}: the run left the finite numbers at {ds.attrs['diverged']} "
         f"(time {float(ds['diverged_at']):.15g}); what it recorded {kept}. "
-        f"Try a smaller step: {_step_fields(job)}."
+        f"Try a smaller step than with {_step_fields(job)}."
     )
     return RunDiverged(message, ds)
 
