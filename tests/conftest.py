@@ -46,6 +46,8 @@ SLOW = (
     "core/test_cluster",
     "core/test_crash",
     "core/test_first_answers",
+    "core/test_interrupts",
+    "core/test_offline",
     "core/test_precision",
     "core/test_store_bombs",
     "core/test_store_faults",
