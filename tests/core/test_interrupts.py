@@ -136,7 +136,8 @@ def test_an_interrupt_at_any_moment_ends_in_order_and_the_run_goes_on_to_the_sam
     goes_on = asked.from_store(store)
     print(f"trial {trial}: {stopped.code} after {stopped.after:.2f} s, {unfinished} unfinished")
     assert (stopped.code in ORDERLY, stopped.said.count("Segmentation")) == (True, 0), stopped
-    assert (found.damaged, found.checked) == ([], int(stopped.code == 0)), stopped
+    assert found.damaged == [], stopped
+    assert found.checked == 1 or stopped.code != 0, stopped
     assert same_bits(goes_on, asked.unbroken()), stopped
 
 
