@@ -198,7 +198,7 @@ def test_bytes_are_said_as_people_say_them(size, words):
 def test_a_run_that_would_take_years_says_so_once_while_it_goes_on(monkeypatch):
     now = iter(range(0, 60, 3))
     monkeypatch.setattr(time, "monotonic", lambda: float(next(now)))
-    outlook = Outlook(Context(), "toys.walk", 1e12)
+    outlook = Outlook(Context(), "toys.walk", toys.walk(toys.study.spec), 1e12)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         for _ in range(12):
@@ -211,7 +211,16 @@ def test_a_run_that_would_take_years_says_so_once_while_it_goes_on(monkeypatch):
 def test_a_run_that_ends_soon_says_nothing(monkeypatch):
     now = iter(range(0, 60, 3))
     monkeypatch.setattr(time, "monotonic", lambda: float(next(now)))
-    outlook = Outlook(Context(), "toys.walk", 1e4)
+    outlook = Outlook(Context(), "toys.walk", toys.walk(toys.study.spec), 1e4)
+    for _ in range(12):
+        outlook.after(90.0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_first_small_steps_of_a_flow_foretell_nothing(monkeypatch):
+    now = iter(range(0, 60, 3))
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(now)))
+    outlook = Outlook(Context(), "toys.cubic_flow", toys.cubic_flow(toys.study.spec), 1e12)
     for _ in range(12):
         outlook.after(90.0)
 

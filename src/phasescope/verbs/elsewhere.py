@@ -24,6 +24,7 @@ from .block_elsewhere import SIGHT, Parcel, run_parcel
 from .context import Context
 from .run import run_identity
 from .sweep_tasks import Layout
+from .under_way import run_under_way
 
 # So many blocks that fail before any succeeds are the failure of the sweep.
 HOPELESS = 10
@@ -51,7 +52,8 @@ def carry_out_elsewhere(layout: Layout, context: Context, executor: futures.Exec
     """
     store = _check_executor(layout, context, executor)
     sending = _Sending(layout, context, store, executor)
-    with context.meter(f"{layout.name} on workers", len(layout.tasks)) as tick:
+    meter = context.meter(f"{layout.name} on workers", len(layout.tasks))
+    with run_under_way(), meter as tick:  # Ctrl-C lets the executor close its workers
         tick(len(layout.tasks) - len(sending.parcels))
         try:
             while sending.parcels and not sending.is_hopeless():

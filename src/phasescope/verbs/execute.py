@@ -104,7 +104,7 @@ def execute_with_checkpoints(
     diverged: Divergence | None = None
     meter = context.meter(label or f"{study.name}.{job.arm.__name__}", total_work(plan))
     before = work_before(plan, start[0]) if start is not None else 0.0
-    outlook = Outlook(context, f"{study.name}.{job.arm.__name__}", total_work(plan) - before)
+    outlook = Outlook(context, f"{study.name}.{job.arm.__name__}", plan, total_work(plan) - before)
     with run_under_way(), meter as tick, _saving_on_interrupt(checkpoints):
         tick(before)
         for chunk in execute(job, start):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from ..plan.plan import Plan
 from .context import Context
 from .expected import duration
 
@@ -13,16 +14,19 @@ LONG = 24 * 3600.0  # seconds that deserve a word
 
 
 class Outlook:
-    """What is left of a run, by the pace of its last piece; `work` is in steps, or in time, as for the meter."""
+    """What is left of a run that counts steps, by the pace of its last piece; `work` is in steps.
 
-    def __init__(self, context: Context, name: str, work: float) -> None:
+    Along a flow nothing is said: it goes the faster the later, and its pace tells nothing.
+    """
+
+    def __init__(self, context: Context, name: str, plan: Plan, work: float) -> None:
         self._context = context
         self._name = name
         self._left = work
         self._pieces = 0
         self._began = time.monotonic()
         self._last = self._began
-        self._said = False
+        self._said = not all(stage.dynamics.divisible for stage in plan.stages)
 
     def after(self, work: float) -> None:
         """So much more is done."""
