@@ -54,13 +54,12 @@ def map_of_sample_sizes(lazy, runs, axes):
         vmax=0.5,
     )
     lengths = lazy.length.values.tolist()
-    axes[0].plot(
-        [threshold(L) for L in lengths], lengths, color="#E69F00", ls="--", lw=2.4, zorder=1.5
-    )
+    orange = {"color": "#E69F00", "ls": "--", "lw": 2.4, "zorder": 1.5}
+    axes[0].plot([threshold(L) for L in lengths], lengths, label="$n = 3(L+1)$", **orange)
+    ps.legend(axes[0], loc="lower right")
     R = runs.R.isel(time=-1, drop=True).transpose("samples", "zeta").reset_coords(drop=True)
     ps.draw_map(R, axes[1], levels=[1.0], label="$R$")
     axes[1].set(ylabel=r"$\zeta$, size of the start")
-    ps.letter(axes)
 
 
 figures = (map_of_sample_sizes,)

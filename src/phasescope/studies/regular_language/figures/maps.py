@@ -62,7 +62,7 @@ def map_of_constants(six, twelve, early, around, axes):
     later), for phase 1 until t_0 = c_0 / (eta N) and lam = c_lam N^2: at unit constants (star) it is 1/2 + 1/2N. All
     strings are right on the right of the line: for N = 6 from c_0 of about 165 on at c_lam = 0.1 and about 400 near
     c_lam = 1; for N = 12 from 740 on at 0.1, and not by 1000 near 1. (c) v_1 in units of its early law tau / 4, lam =
-    N^2: Theorem 4.1 speaks about tau <= c / N (white, c = 1 and 8), but v_1 is below the law by a tenth at tau = 1.1
+    N^2: Theorem 4.1 speaks about tau <= c / N (c = 1 and 8), but v_1 is below the law by a tenth at tau = 1.1
     to 1.3 and by half at 11, whatever N from 6 to 64: the bound on tau need not depend on N. (d) The claim of Figure
     2 (circle: the paper's lam = 2, eta = 0.1) after 2000 updates at 40 records: it holds above eta = 0.025 lam or so,
     since a scale lam takes a time in proportion to lam."""
@@ -70,11 +70,14 @@ def map_of_constants(six, twelve, early, around, axes):
         accuracy = by_constants(at_the_theorems_end(runs, N), N)
         ps.draw_map(accuracy, panel, levels=[0.999], vmin=0.5, vmax=1)
         panel.set_title(f"$N = {N}$", fontsize=9)
-        panel.plot(1, 1, "*", ms=11, color="#D55E00", mec="w", mew=0.8, clip_on=False)
+        star = {"ms": 11, "color": "#D55E00", "mec": "w", "mew": 0.8, "clip_on": False}
+        panel.plot(1, 1, "*", label="unit constants", ls="none", **star)
+        ps.legend(panel, loc="lower left")
     draw_first_score(early, axes[1, 0])
     ps.draw_map(around, axes[1, 1])
-    axes[1, 1].plot(2, 0.1, "o", ms=5, mfc="w", mec="k", mew=0.8)
-    ps.letter(axes)
+    circle = {"ms": 5, "mfc": "w", "mec": "k", "mew": 0.8, "ls": "none"}
+    axes[1, 1].plot(2, 0.1, "o", label="Figure 2", **circle)
+    ps.legend(axes[1, 1], loc="lower right")
 
 
 def at_the_theorems_end(runs: xr.Dataset, N: int) -> xr.DataArray:
@@ -106,8 +109,9 @@ def draw_first_score(runs: xr.Dataset, axes) -> None:
     )
     shown = ratio.assign_coords(tau=along, max_length=sizes)
     ps.draw_map(shown, axes, levels=[0.5, 0.9], label=r"$4\,v_1/\tau$", vmin=0, vmax=1)
-    axes.plot(1 / np.array(SIZES), SIZES, "w--", lw=1.2)
-    axes.plot(8 / np.array(SIZES), SIZES, "w:", lw=1.2)
+    axes.plot(1 / np.array(SIZES), SIZES, "k--", lw=1.2, label=r"$\tau = 1/N$")
+    axes.plot(8 / np.array(SIZES), SIZES, "k:", lw=1.2, label=r"$\tau = 8/N$")
+    ps.legend(axes, loc="lower left")
 
 
 figures = (map_of_constants,)

@@ -45,7 +45,6 @@ def map_of_freezing(runs, axes):
     lag = over_overlaps(end.lag)
     ps.draw_map(entropy, axes[0], label="entropy of distinct tokens (nat)")
     ps.draw_map(lag, axes[1], levels=[0.5, 0.9], label="velocity / that without memory")
-    ps.letter(axes)
 
 
 def over_overlaps(x: xr.DataArray) -> xr.DataArray:
