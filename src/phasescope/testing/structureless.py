@@ -56,8 +56,11 @@ class _Drawn(BackendArray):
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> np.ndarray:
         return indexing.explicit_indexing_adapter(
-            key, self.shape, indexing.IndexingSupport.BASIC, lambda index: self.numbers[index]
+            key, self.shape, indexing.IndexingSupport.BASIC, self._read
         )
+
+    def _read(self, index: tuple[int | slice, ...]) -> np.ndarray:
+        return np.asarray(self.numbers[index])
 
 
 def ends_of(ds: xr.Dataset) -> xr.Dataset:
