@@ -6,6 +6,7 @@ import concurrent.futures as futures
 import multiprocessing
 import pickle
 
+import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
@@ -179,9 +180,83 @@ def test_seeds_get_blocks_of_their_own_where_floats_fill_one():
     )
 
 
-def test_blocks_that_end_at_different_times_are_aligned():
-    ds = sweep(toys.until_small, eta=[0.05, 0.1, 0.2, 0.3], block=2)
-    assert ds.loss.notnull().sum("time").values.tolist() == [7, 7, 3, 3]
+# --- runs that left a stage early ---------------------------------------------------------------------------------
+
+ETAS = [0.05, 0.1, 0.2, 0.3]
+ENDS = [30, 15, 10, 5]  # of until_small: the first multiple of 5 at which (1 - eta)^(2t) < 0.05
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 4])
+def test_a_run_that_ended_early_stays_where_it_stopped_however_the_sweep_is_cut(block):
+    ds = sweep(toys.until_small, eta=ETAS, block=block)
+    t = np.minimum(ds.time.values, np.array(ENDS)[:, None])
+    expected = (1 - np.array(ETAS)[:, None]) ** (2 * t)
+    assert ds.time.values.tolist() == [0, 5, 10, 15, 20, 25, 30]
+    np.testing.assert_allclose(ds.loss.transpose("eta", "time"), expected, rtol=1e-12)
+    assert ds.stage.values.tolist() == [0] * 7
+    assert ds.attrs["ended_at"] == 30.0
+
+
+def test_reductions_of_blocks_that_end_early_are_those_of_the_whole_record():
+    asked = {"eta": ETAS, "block": 2}
+    reduce = {
+        "end": ps.final("loss"),
+        "small": ps.when("loss", at_most=0.2, how="sustained"),
+    }
+    found = sweep(toys.until_small, reduce=reduce, **asked)
+    whole = sweep(toys.until_small, **asked)
+    np.testing.assert_array_equal(found.end, whole.loss.isel(time=-1))
+    np.testing.assert_array_equal(found.small, ps.sustained(whole.loss <= 0.2))
+    assert found.small.notnull().all()
+
+
+def left_early_or_late(spec):
+    """A stage that is left when the loss is small, then one of two steps; the sum is inspected at their ends."""
+    gd = ps.descent(toys.loss, optax.sgd(spec.eta))
+    small = lambda seen: seen.loss < spec.goal
+    stages = (
+        ps.Stage("until small", gd, np.arange(5, 205, 5), until=small),
+        ps.Stage("two steps", gd, ps.linear_times(2)),
+    )
+    return ps.Plan(
+        toys.begin(spec), stages, toys.measure, inspect=lambda w: toys.Counted(jnp.sum(w))
+    )
+
+
+def test_blocks_that_leave_a_stage_at_different_times_share_its_end():
+    wide = sweep(left_early_or_late, eta=ETAS)
+    cut = sweep(left_early_or_late, eta=ETAS, block=2)
+    assert cut.stage_end.values.tolist() == wide.stage_end.values.tolist() == [30, 32]
+    np.testing.assert_allclose(cut.total, wide.total, rtol=1e-12)
+    np.testing.assert_allclose(cut.loss.isel(time=-1), wide.loss.isel(time=-1), rtol=1e-12)
+
+
+def test_tasks_that_leave_a_stage_early_stay_where_they_stopped():
+    # The loss is a sum over the weight: the wider, the later it is small.
+    ds = sweep(toys.until_small, width=[1, 4], eta=[0.1, 0.2])
+    ends = ds.loss.isel(time=-1)
+    assert ends.notnull().all() and (ends < toys.Spec().goal).all()
+
+
+def test_a_block_that_left_the_finite_numbers_does_not_stay_where_it_was():
+    ds = sweep(toys.squaring, start=[0.5, 2.0], steps=16, block=1)
+    assert "ended_at" not in ds.attrs
+    assert np.isnan(ds.loss.sel(start=2.0).isel(time=-1))
+    assert np.isfinite(ds.loss.sel(start=0.5)).all()
+
+
+def test_a_time_asked_for_that_a_block_did_not_reach_is_nan_in_it():
+    ds = sweep(toys.until_small, eta=ETAS, block=2, at=[0, 25])
+    assert ds.loss.notnull().sum("time").values.tolist() == [2, 2, 1, 1]
+
+
+def test_a_sweep_in_which_some_went_to_the_planned_end_has_no_early_end():
+    ds = sweep(toys.until_small, eta=[0.001, 0.3], block=1)
+    assert "ended_at" not in ds.attrs
+    assert ds.loss.isel(time=-1).notnull().all()
+
+
+# --- stages and times ---------------------------------------------------------------------------------------------
 
 
 def test_the_stage_stays_an_integer_where_runs_have_different_times():

@@ -179,7 +179,21 @@ def test_a_run_that_left_its_stage_early_has_not_reached_its_planned_end():
         run("until_small")
     )  # 0.9^(2t) is below 0.05 from t = 14.2 on, looked at every 5 steps
     assert early.outcome == ps.Outcome.UNDECIDED
-    assert early.measured == "the run stops at 15 of 200"
+    assert early.measured == (
+        "the run stops at 15 of 200 (a stage was left early, and the run ended at 15)"
+    )
+
+
+def test_a_run_that_left_its_stage_early_says_when_it_ended():
+    assert run("until_small").attrs["ended_at"] == 15.0
+    asked = run("until_small", at=[0, 200])
+    assert (asked.time.values.tolist(), asked.attrs["ended_at"]) == ([0.0], 15.0)
+    assert ps.reached(run("until_small"), asked.attrs["ended_at"]).outcome == ps.Outcome.HOLDS
+
+
+def test_a_run_to_its_planned_end_did_not_end_early():
+    assert all("ended_at" not in run(arm).attrs for arm in (tenths, smooth, two_stages))
+    assert "ended_at" not in run(two_stages, at=[0.7]).attrs
 
 
 def test_a_sweep_keeps_the_planned_end_that_its_runs_share():

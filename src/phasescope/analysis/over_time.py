@@ -156,7 +156,9 @@ def _in_stage(condition: Condition, stage: str | int) -> np.ndarray:
 def reached(run: xr.Dataset, end: float | None = None) -> Verdict:
     """The records go on to `end`, and none was left out.
 
-    If not the run broke off, and what it would have shown is not known.
+    If not the run broke off, and what it would have shown is not known. A run that left a stage early by the
+    stage's `until` has not reached its planned end either: give its own end, `run.attrs["ended_at"]`, if that
+    is how it was meant to end.
 
         >>> run = xr.Dataset(coords={"time": [0.0, 1.0, 2.0]})
         >>> ps.reached(run, 10.0).measured
@@ -175,7 +177,10 @@ def reached(run: xr.Dataset, end: float | None = None) -> Verdict:
     count = run.sizes["time"]
     last = float(run.time[-1]) if count else 0.0
     if not last >= end * (1 - ROUNDING):
-        return undecided(f"the run stops at {last:.6g} of {end:.6g}", "a run to the end")
+        said = f"the run stops at {last:.6g} of {end:.6g}"
+        if "ended_at" in run.attrs:
+            said += f" (a stage was left early, and the run ended at {run.attrs['ended_at']:.6g})"
+        return undecided(said, "a run to the end")
     return complete(run)
 
 

@@ -25,6 +25,7 @@ from .derive import derived
 from .divergence import place_of_divergence
 
 FORK = "fork"  # the attribute that says which run another one was forked from, when, and what was changed
+ENDED = "ended_at"  # the attribute that says when a run ended that left a stage early, and so ended before its planned end
 GIVEN = "given"  # the attribute that names arrays of the caller's, and the snapshot that holds them
 
 
@@ -126,7 +127,11 @@ def description(
         words[GIVEN] = json.dumps(job.arm.digests)
     if isinstance(job.arm, ForkedArm):
         words[FORK] = job.arm.told
-    return words | clock(job.plan())
+    words |= clock(job.plan())
+    end = float(labels(records.time, job.at)[-1])
+    if words["status"] == "finished" and end < float(words["planned_end"]) * (1 - SAME_TIME):
+        words[ENDED] = end
+    return words
 
 
 def _lead(job: Job) -> tuple[str, ...]:

@@ -71,7 +71,7 @@ def run(
     - `preset`: named Spec to start from.
     - `seed`: root of all random numbers.
     - `at`: record times in place of the arm's own, in the dataset's time: numbers, or a `Schedule`,
-      which stands for the start and its times.
+      which stands for the start and its times. Times after the end of a run that left a stage early have no record.
     - `keep`: the observables that are wanted, by name; the others are not computed. All, if not given.
     - `reduce`: what is made of the records as the run goes on (`ps.when`, `ps.final`, ...), by the name of
       the result; the records themselves are kept only as far as `keep` names them.
@@ -79,7 +79,8 @@ def run(
     - `progress`: whether to show a bar; by default on a terminal, and elsewhere a line every half minute.
     - `changes`: fields of the Spec.
 
-    **Returns:** one variable for each observable; `ds.attrs` has the spec, id, folder and status.
+    **Returns:** one variable for each observable; `ds.attrs` has the spec, id, folder and status, and `ended_at` if a
+    stage was left early by its `until`, so that the run ended before its `planned_end`.
     Coordinates say what they are (`symbol`, `long_name`, `units`).
 
     **Raises:** `StudyNotFound`, `NameNotFound`, `SpecError`, `PlanError` for what cannot be asked; `RunDiverged`,

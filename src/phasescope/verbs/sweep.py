@@ -77,7 +77,8 @@ def sweep(
 
     **Returns:** a dataset with a dim for each axis, labelled by its field; of `reduce` alone it has no
     other dims. A lane that left the finite
-    numbers is data: it has a time `diverged_at`, and NaN from there on.
+    numbers is data: it has a time `diverged_at`, and NaN from there on. A run that left its last stage early stays
+    where it stopped: its last record is repeated.
 
     **Raises:** `StudyNotFound`, `SpecError`, `PlanError`, `StoreError`; `SweepIncomplete`, whose `dataset`
     is what there is, if other processes could not compute all of it.

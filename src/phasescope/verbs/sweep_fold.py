@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 import numpy as np
 import xarray as xr
 
+from ..records.dataset import ENDED
 from ..records.derive import UNDERIVED, is_underived
 from .sweep_tasks import Layout, Task
 
@@ -52,11 +53,15 @@ def _without_padding(task: Task, ds: xr.Dataset) -> xr.Dataset:
 
 
 def _concatenate(parts: Sequence[xr.Dataset], along: str | xr.Variable) -> xr.Dataset:
-    """One dataset along an axis; a part that lacks a record (it ended early, or is smaller) has nan there.
+    """One dataset along an axis; a part that lacks a record (it was planned to end earlier, or is smaller) has nan there.
 
+    A part that left a stage early stays where it stopped, as its lanes do that left it before the others. Blocks of one
+    program would else be told apart by it, and how a sweep is cut into blocks says nothing about its runs.
     combine_by_coords cannot align sweeps that change a shape; concatenation axis by axis can.
     """
-    parts = _alike(parts)
+    parts = _staying(_alike(parts))
+    if isinstance(along, str) or along.dims == ("seed",):
+        parts = _with_common_ends(parts)
     marks = ["diverged_at", UNDERIVED] if is_underived(parts[0]) else ["diverged_at"]
     bare = [ds.drop_vars("stage").reset_coords(marks) for ds in parts]
     ds = xr.concat(
@@ -69,6 +74,8 @@ def _concatenate(parts: Sequence[xr.Dataset], along: str | xr.Variable) -> xr.Da
         combine_attrs="drop_conflicts",
     )
     stage = _stages(parts, along)
+    ds.attrs.pop(ENDED, None)
+    ds.attrs |= _end_of_all(parts)
     if "spec" in parts[0].attrs:  # of the first run; what was swept is an axis
         ds.attrs["spec"] = parts[0].attrs["spec"]
     return ds.set_coords(marks).assign_coords(stage=stage.assign_attrs(parts[0]["stage"].attrs))
@@ -100,6 +107,41 @@ def _completed(ds: xr.Dataset, full: Mapping[Hashable, xr.DataArray]) -> xr.Data
         marks = xr.zeros_like(ds["diverged_at"], bool).reset_coords(drop=True)
         ds = ds.assign_coords({UNDERIVED: marks})
     return ds
+
+
+def _staying(parts: Sequence[xr.Dataset]) -> Sequence[xr.Dataset]:
+    """The parts, of which those that left a stage early repeat their last record at the later times of the others.
+
+    Where record times were asked for, the last record may be older than the end of the run; it is not repeated then.
+    """
+    times = np.unique(np.concatenate([ds["time"].values for ds in parts]))
+    return [_stays(ds, times[times > ds["time"].values[-1]]) for ds in parts]
+
+
+def _stays(ds: xr.Dataset, later: np.ndarray) -> xr.Dataset:
+    if not later.size or ds.attrs.get(ENDED) != ds["time"].values[-1]:
+        return ds
+    last = np.full(later.size, ds.sizes["time"] - 1)
+    rows = np.append(np.arange(ds.sizes["time"]), last)
+    times = np.append(ds["time"].values, later)
+    return ds.isel(time=rows).assign_coords(time=("time", times, ds["time"].attrs))
+
+
+def _with_common_ends(parts: Sequence[xr.Dataset]) -> Sequence[xr.Dataset]:
+    """Blocks of one program under the same ends of stages: those of the block that was the last to end each of them."""
+    if any("stage_end" not in ds.coords for ds in parts):
+        return parts
+    if len({ds.sizes["stage_end"] for ds in parts}) > 1:  # some of them left the finite numbers
+        return parts
+    ends = np.max([ds["stage_end"].values for ds in parts], axis=0)
+    return [ds.assign_coords(stage_end=("stage_end", ends, ds["stage_end"].attrs)) for ds in parts]
+
+
+def _end_of_all(parts: Sequence[xr.Dataset]) -> dict[str, float]:
+    """When the last of the parts ended, if all of them left a stage early."""
+    ends = [ds.attrs.get(ENDED) for ds in parts]
+    known = [float(end) for end in ends if end is not None]
+    return {ENDED: max(known)} if len(known) == len(ends) else {}
 
 
 def _stages(parts: Sequence[xr.Dataset], along: str | xr.Variable) -> xr.DataArray:
