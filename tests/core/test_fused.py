@@ -199,6 +199,7 @@ def test_the_kernel_gives_what_the_program_gives_when_it_is_interpreted():
         np.testing.assert_allclose(found["moving"], np.linspace(0, 1, 130) * 0.9**3 + 0.1)
 
 
+@pytest.mark.filterwarnings("ignore:The Pallas Triton backend is deprecated:DeprecationWarning")
 def test_the_kernel_can_be_written_down_for_a_gpu():
     with exact_numbers():
         arguments = counted(128)

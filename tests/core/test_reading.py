@@ -72,7 +72,6 @@ def test_a_run_that_diverged_is_opened_with_the_time_at_which_it_did(store):
     [
         ("linear", "is the beginning of 3 runs in"),
         ("zz", 'there is no run "zz" among the 3 runs in'),
-        ("", 'there is no run ""'),
         (STOPPED, f"{STOPPED} is unfinished"),
         ("recorded:nothing", 'no study has recorded evidence "nothing". Known: '),
     ],

@@ -106,7 +106,7 @@ def test_rows_are_chosen_by_study_word_kind_whose_and_text(page):
     page.select_option("#filter [name=study]", "other")
     assert shown(page) == ["mine"]
     page.click("#filter button[type=reset]")
-    page.wait_for_function("document.querySelector('#filter output').textContent === '4 rows'")
+    playwright.expect(page.locator("#filter output")).to_have_text("4 rows")
     page.select_option("#filter [name=whose]", "paper")
     assert shown(page) == ["wide", "narrow", "broken"]
     page.fill("#filter [name=text]", "says NARROW")

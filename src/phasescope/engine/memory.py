@@ -78,6 +78,10 @@ def in_units(size: float) -> str:
     return f"{size:.3g} EB"
 
 
+class NoMemory(PlanError, MemoryError):
+    """A size for which there is no room. On a worker it is the failure of one block, as any lack of memory is."""
+
+
 @contextlib.contextmanager
 def within_memory(arm: str) -> Iterator[None]:
     """Inside, a plan is made: what the machine has no room for is an error in one sentence.
@@ -91,7 +95,7 @@ def within_memory(arm: str) -> Iterator[None]:
             place = authors_place(error)
             where = f" at {place}" if place else ""
             said = f": {error}" if str(error) else ""
-            raise PlanError(
+            raise NoMemory(
                 f"{arm}: its plan takes more than half of the memory that was free{said}{where}. Ask for a smaller size."
             ) from None
 
@@ -107,7 +111,7 @@ def out_of_memory_named(arm: str) -> Iterator[None]:
     except (jax.errors.JaxRuntimeError, MemoryError) as error:
         if isinstance(error, jax.errors.JaxRuntimeError) and EXHAUSTED not in str(error):
             raise
-        raise PlanError(
+        raise NoMemory(
             f"{arm}: its program found no more memory: {str(error).splitlines()[0]} "
             "Ask for a smaller size, or for fewer lanes in a block."
         ) from None

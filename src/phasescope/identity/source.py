@@ -87,6 +87,11 @@ def sources(name: str) -> Iterator[Source]:
     yield from reversed(known)
 
 
+NOBODYS = (
+    "<string>"  # what any text is called that is not a file: the one that is known may be another's
+)
+
+
 def definition_of(code: types.CodeType) -> tuple[Source, Definition] | None:
     """The text that `code` was loaded from; None if it never had one.
 
@@ -105,7 +110,7 @@ def _search(code: types.CodeType) -> tuple[Source, Definition] | None:
         node = source.definition(code)
         if node is not None:
             return source, node
-    if seen:
+    if seen and code.co_filename != NOBODYS:
         raise Unidentified(
             f"{code.co_qualname} in {code.co_filename} was edited after it was loaded"
         )

@@ -91,7 +91,9 @@ def upright(axes):
 
 def test_the_figures_of_the_paper_and_ours_are_there():
     paper = {f"figure_{n}" for n in (2, 3, 4, 5, 6, 8, 9)}
-    assert paper | {"four_levels", "ratio_and_time", "momentum"} == FIGURES.keys()
+    assert (
+        paper | {"four_levels", "ratio_and_time", "momentum", "map_of_freezing"} == FIGURES.keys()
+    )
 
 
 def test_figure_2_shows_the_frequencies_first_and_common_tokens_apart(drawn):
@@ -217,4 +219,5 @@ def test_figures_share_their_runs_with_the_claims():
     assert {request for figure in study.figures for request in figure.evidence} - asked == {
         evidence.figure_4_right,
         evidence.one_memoryless,
+        maps.SWEEP,
     }

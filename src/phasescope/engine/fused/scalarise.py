@@ -175,8 +175,8 @@ class _Walk:
     def unrolled(self, eqn: Any, inputs: list[Value]) -> list[Value]:
         """A scan, step by step."""
         parameters = eqn.params
-        first = parameters["num_consts"]
-        last = first + parameters["num_carry"]
+        first, carried = _constants_and_carried(parameters)
+        last = first + carried
         constants = inputs[:first]
         carry = inputs[first:last]
         rows: list[list[Value]] = []
@@ -251,3 +251,11 @@ class _Walk:
 
 def _hidden(eqn: Any, why: str) -> list[Value]:
     return [Hidden(why) for _ in eqn.outvars]
+
+
+def _constants_and_carried(parameters: dict[str, Any]) -> tuple[int, int]:
+    """How many of the inputs of a scan are constants, and how many are carried from step to step."""
+    if "num_consts" in parameters:
+        return parameters["num_consts"], parameters["num_carry"]
+    constants, carried, _ = parameters["ft_in"].unpack()  # from jax 0.12 on
+    return len(constants), len(carried)
