@@ -209,7 +209,13 @@ def test_the_kernel_can_be_written_down_for_a_gpu():
             return on_lanes(program, LaneArguments(per_lane, shared, steps), kernel.on_gpu)
 
         given = (arguments.per_lane, arguments.shared, arguments.steps)
-        written = jax.jit(called).trace(*given).lower(lowering_platforms=("cuda",)).as_text()
+        traced = jax.jit(called).trace(*given)
+        try:
+            written = traced.lower(lowering_platforms=("cuda",)).as_text()
+        except RuntimeError as problem:
+            if "No supported GPU devices" not in str(problem):
+                raise
+            pytest.skip("from jax 0.12 on a kernel is written down only where there is a GPU")
     assert "triton" in written
 
 
