@@ -11,7 +11,7 @@ import dataclasses
 import functools
 import time
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -126,57 +126,54 @@ class Here(NamedTuple):
 
 def _begin(job: Job, inputs: Inputs) -> tuple[Chunk, Observables]:
     """The record of the start, and what was measured, whose shapes are those of every record."""
-    program = job.program
-    state, seen, is_finite = begin_run_jit(program, inputs)
-    counts = counted(np.zeros(1), None, job.at)
-    carried = None
-    if program.reduce:
-        carried = begin_reductions_jit(program.reduce, seen, is_finite, counts[0])
-    measured, finite = jax.device_get((only(seen, program.keep), is_finite))
-    chunk = Chunk(
-        position=Position(),
-        stage=0,
-        time=np.zeros(1),
-        records=_row(measured),
-        finite=finite[None],
-        state=state,
-        done=job.nobody_done(),
-        sound=bool(finite.any()),
-        carried=carried,
-        counts=counts if program.reduce else None,
+    state, seen, is_finite = begin_run_jit(job.program, inputs)
+    return _first_record(
+        job, seen, is_finite, 0.0, position=Position(), stage=0, state=state, done=job.nobody_done()
     )
-    return chunk, measured
 
 
 def _begin_fork(job: Job, inputs: Inputs) -> tuple[Chunk, Observables]:
     """The record of the state that a forked run begins with, and what was measured."""
     assert isinstance(job.arm, ForkedArm)
-    program = job.program
     origin = job.arm.origin()
     position = Position(origin.stage, origin.local, origin.offset)
     here = _resumed(job.wanting(EVERYTHING), inputs, (position, origin.leaves))
-    seen, is_finite = look_at_state_jit(program, inputs, here.state)
+    seen, is_finite = look_at_state_jit(job.program, inputs, here.state)
     unit = float(job.plan().stages[origin.stage].unit)
-    times = np.array([origin.offset + unit * origin.local])
+    return _first_record(
+        job,
+        seen,
+        is_finite,
+        origin.offset + unit * origin.local,
+        position=position,
+        # What stands between two stages is the end of the first.
+        stage=origin.stage if origin.local else max(origin.stage - 1, 0),
+        state=here.state,
+        done=here.done,
+        began=origin.offset,
+        unit=unit,
+    )
+
+
+def _first_record(
+    job: Job, seen: Observables, is_finite: Array, time: float, **place: Any
+) -> tuple[Chunk, Observables]:
+    """The first record of a run as a chunk, and what was measured; `place` is where the run stands, and its state."""
+    program = job.program
+    times = np.array([time])
     counts = counted(times, None, job.at)
     carried = None
     if program.reduce:
         carried = begin_reductions_jit(program.reduce, seen, is_finite, counts[0])
     measured, finite = jax.device_get((only(seen, program.keep), is_finite))
     chunk = Chunk(
-        position=position,
-        # What stands between two stages is the end of the first.
-        stage=origin.stage if origin.local else max(origin.stage - 1, 0),
         time=times,
         records=_row(measured),
         finite=finite[None],
-        state=here.state,
-        done=here.done,
-        began=origin.offset,
-        unit=unit,
         sound=bool(finite.any()),
         carried=carried,
         counts=counts if program.reduce else None,
+        **place,
     )
     return chunk, measured
 
