@@ -51,6 +51,8 @@ def study_html(study: Study) -> str:
 def _parts(study: Study) -> list[tuple[str, str]]:
     fields = {name: value for spec in study.defaults for name, value in _values(spec)}
     parts = [
+        ("authors", ", ".join(study.authors)),
+        ("link", study.link),
         ("arms", ", ".join(arm.__name__ for arm in study.arms)),
         ("fields", ", ".join(f"{name}={_value(value)}" for name, value in fields.items())),
         ("presets", ", ".join(study.presets)),

@@ -53,15 +53,17 @@ class Study:
         ['descent', 'flow', 'logistic']
 
     **Arguments:** `name`: one word. `spec`: the default numbers of every arm that declares no Spec of
-    its own. `arms`: functions `Spec -> Plan`. `claims`, `figures`: in the order of the paper. `paper`,
-    `bibtex`: what to cite. `presets`: named Specs, one for each figure of the paper; where arms have
-    Specs of their own, a preset may be a tuple with one of each. `protocols`: which presets are
-    experiments of the paper, from `ps.protocol`. `unchecked`: statements of the paper that have no
-    claim, each with the reason. `answers`: what its authors say to claims, by id, from `ps.answer`.
+    its own. `arms`: functions `Spec -> Plan`. `claims`, `figures`: in the order of the paper. `paper`:
+    what it is called in a table. `authors`, `link`, `bibtex`: how to cite it; the link is an address of
+    the web. `presets`: named Specs, one for each figure of the paper; where arms have Specs of their
+    own, a preset may be a tuple with one of each. `protocols`: which presets are experiments of the
+    paper, from `ps.protocol`. `unchecked`: statements of the paper that have no claim, each with the
+    reason. `answers`: what its authors say to claims, by id, from `ps.answer`.
 
     **Raises:** `SpecError` if a field has a name that the verbs use themselves, if two Specs of the study
     define a field of one name differently, if a preset is of a Spec that no arm takes or gives a field
-    two values, or if a protocol is of no preset or an answer to no claim.
+    two values, if a protocol is of no preset or an answer to no claim, or if `link` is no address of
+    the web.
     """
 
     name: str
@@ -70,6 +72,8 @@ class Study:
     claims: tuple[Claim, ...] = ()
     figures: tuple[Figure, ...] = ()
     paper: str = ""
+    authors: tuple[str, ...] = ()
+    link: str = ""
     bibtex: str = ""
     presets: Mapping[str, Preset] = dataclasses.field(default_factory=dict)
     protocols: Mapping[str, Protocol] = dataclasses.field(default_factory=dict)
@@ -82,6 +86,7 @@ class Study:
             raise SpecError(
                 f"{self.name}: a field cannot be called {', '.join(taken)}: the verbs use that word themselves."
             )
+        _check_citation(self)
         _check_definitions(self)
         _check_presets(self)
         stray = sorted(set(self.protocols) - set(self.presets))
@@ -188,6 +193,14 @@ class Study:
 def specs_of(preset: Preset) -> tuple[Spec, ...]:
     """The Specs of a preset, one for each kind of arm that it speaks of."""
     return preset if isinstance(preset, tuple) else (preset,)
+
+
+def _check_citation(study: Study) -> None:
+    """A link leads to the web, and can do nothing else in a page."""
+    if study.link and not study.link.startswith(("https://", "http://")):
+        raise SpecError(
+            f"{study.name}: the link of its paper begins with https://, got {study.link!r}."
+        )
 
 
 def _check_definitions(study: Study) -> None:

@@ -32,6 +32,7 @@ LAYOUT = (
     "claims",
     "claims/evidence",
     "figures",
+    "citation",
 )
 # A topic of one study that fits into one module; what is larger is a package.
 TOPICS = {

@@ -113,6 +113,8 @@ def describe(study: Study) -> dict[str, Any]:
         presets[name] = {k: v for k, v in values.items() if v != fields[k]["default"]}
     return {
         "paper": study.paper,
+        "authors": list(study.authors),
+        "link": study.link,
         "bibtex": study.bibtex,
         "fields": fields,
         "arms": {arm.__name__: (inspect.getdoc(arm) or "").split("\n")[0] for arm in study.arms},

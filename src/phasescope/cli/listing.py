@@ -49,15 +49,23 @@ def _show_title(name: str, entry: dict[str, Any]) -> None:
 
 
 def _show_page(name: str, entry: dict[str, Any]) -> None:
-    """All arms; the names of the rest, with the flags that show more."""
+    """All arms; the names of the rest, with the flags that show more; where the paper is."""
     _section(("arm", ""), list(entry["arms"].items()))
     fields = [f"{field}={known['default']}" for field, known in entry["fields"].items()]
     _paragraph("fields", fields, "--fields says what they mean, and the numbers of the presets")
     _paragraph("presets", entry["presets"], "--preset NAME of `run` and `sweep` takes one")
     _paragraph("claims", _counted(entry["claims"]), "--claims lists them", len(entry["claims"]))
     _paragraph("figures", entry["figures"], "--figures shows their captions")
+    _show_citation(name, entry)
     arm = next(iter(entry["arms"]), "ARM")
     show_line(f"Run one: phasescope run {name} {arm}", style="dim")
+
+
+def _show_citation(name: str, entry: dict[str, Any]) -> None:
+    """Where the paper is to be found, and what gives its entry for a list of references."""
+    link = entry.get("link", "")  # a catalogue that was kept by an earlier version has none
+    if link:
+        show_line(Text(f"paper: {visible(link)}; BibTeX: ps.find({visible(name)!r}).bibtex"))
 
 
 def _paragraph(title: str, words: Iterable[str], hint: str, count: int | None = None) -> None:

@@ -65,9 +65,11 @@ def papers(sections: Sequence[Section]) -> Markup:
     items = []
     for section in sections:
         bibtex = section.study.bibtex
+        authors = ", ".join(section.study.authors)
+        by = f" By {authors}." if authors else None
         told = tag("details", tag("summary", "BibTeX"), tag("pre", bibtex)) if bibtex else None
         name = tag("code", section.study.name)
-        items.append(tag("li", name, ": ", paper(section) or "no paper is named", told))
+        items.append(tag("li", name, ": ", paper(section) or "no paper is named", by, told))
     return _section("papers", tag("ul", *items))
 
 

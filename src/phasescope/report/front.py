@@ -78,14 +78,12 @@ def _ways(section: Section) -> Markup:
 
 
 def paper(section: Section) -> Markup:
-    """The paper, with its place on arXiv if the study names one."""
-    number = section.about.arxiv
-    if not number:
+    """The paper, with the way to it if the study, or its page, names one."""
+    link = section.study.link or (section.about.arxiv and f"{ARXIV}{section.about.arxiv}")
+    if not link:
         return join([section.study.paper])
-    name = f"arXiv:{number}"
-    there = tag(
-        "a", name, href=f"{ARXIV}{number}", rel="noreferrer noopener", class_="outside-link"
-    )
+    name = f"arXiv:{link.removeprefix(ARXIV)}" if link.startswith(ARXIV) else link
+    there = tag("a", name, href=link, rel="noreferrer noopener", class_="outside-link")
     return join([section.study.paper, " ", there])
 
 

@@ -2,6 +2,7 @@
 
 import phasescope as ps
 
+from .citation import authors, bibtex, link
 from .claims import claims
 from .figures import figures
 from .spec import default, presets
@@ -15,6 +16,9 @@ study = ps.Study(
         "Yang, Kailkhura, Wang & Liang, Training Dynamics of Transformers to Recognize Word Co-occurrence "
         "via Gradient Flow Analysis (NeurIPS 2024)"
     ),
+    authors=authors,
+    link=link,
+    bibtex=bibtex,
     presets=presets,
     arms=(weights, weight_flow, six_families, gram, gram_descent, orthogonal, population),
     claims=claims,

@@ -2,6 +2,7 @@
 
 import phasescope as ps
 
+from .citation import authors, bibtex, link
 from .claims import claims
 from .figures import figures
 from .spec import default, presets
@@ -11,7 +12,13 @@ from .training import high_dimensional, online_sgd
 study = ps.Study(
     "lazy_to_rich",
     default,
-    paper="How Transformers Get Rich: Training Dynamics Analysis (Workshop on High-dimensional Learning Dynamics, 2025)",
+    paper=(
+        "Wang, Yu, E & Wu, How Transformers Get Rich: Training Dynamics Analysis "
+        "(Workshop on High-dimensional Learning Dynamics, 2025)"
+    ),
+    authors=authors,
+    link=link,
+    bibtex=bibtex,
     presets=presets,
     arms=(
         stage_one,

@@ -2,6 +2,7 @@
 
 import phasescope as ps
 
+from .citation import authors, bibtex, link
 from .claims import claims
 from .figures import figures
 from .spec import default, presets, protocols
@@ -15,6 +16,9 @@ study = ps.Study(
         "Huang, Liang & Yang, How Transformers Learn Regular Language Recognition: "
         "A Theoretical Study on Training Dynamics and Implicit Bias (ICML 2025)"
     ),
+    authors=authors,
+    link=link,
+    bibtex=bibtex,
     presets=presets,
     protocols=protocols,
     arms=(exhaustive, symmetric, log_flow, frozen, handover),

@@ -4,6 +4,7 @@ the gradient does."""
 import phasescope as ps
 
 from . import theory, training
+from .citation import authors, bibtex, link
 from .claims import claims
 from .figures import figures
 from .spec import default, presets, protocols
@@ -15,6 +16,9 @@ study = ps.Study(
         "Tian, Wang, Chen & Du, Scan and Snap: Understanding Training Dynamics and Token Composition "
         "in 1-layer Transformer (NeurIPS 2023)"
     ),
+    authors=authors,
+    link=link,
+    bibtex=bibtex,
     presets=presets,
     arms=(
         training.sampled,

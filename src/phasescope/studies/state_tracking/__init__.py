@@ -3,6 +3,7 @@
 import phasescope as ps
 
 from . import theory, training
+from .citation import authors, bibtex, link
 from .claims import claims
 from .figures import figures
 from .spec import default, presets
@@ -28,6 +29,9 @@ study = ps.Study(
         "Huang, Wen, Singh, Chi & Chen, Transformers Provably Learn Chain-of-Thought Reasoning "
         "with Length Generalization (NeurIPS 2025)"
     ),
+    authors=authors,
+    link=link,
+    bibtex=bibtex,
     presets=presets,
     arms=(
         theory.theory_model,
