@@ -115,3 +115,10 @@ def test_attention_of_a_word_is_its_row_of_the_exhaustive_attention():
 def test_attention_of_foreign_letters_is_refused():
     with pytest.raises(ValueError, match="letters a and b"):
         model.attention_of("abc", model.zeros(3), 2.0)
+
+
+@pytest.mark.parametrize("length", [40, 70, 2000])
+def test_strings_that_no_machine_can_hold_are_refused_before_one_is_written(length, monkeypatch):
+    monkeypatch.setattr(data, "strings_of", lambda length: pytest.fail("a string was written"))
+    with pytest.raises(MemoryError):
+        data.all_strings(length)

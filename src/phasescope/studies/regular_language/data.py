@@ -48,13 +48,21 @@ class Strings(NamedTuple):
 
 
 def all_strings(max_length: int) -> Strings:
-    """The $2^{N+1} - 2$ strings: a, b, aa, ab, ba, bb, aaa, ..."""
-    tokens = []
-    lengths = []
+    """The $2^{N+1} - 2$ strings: a, b, aa, ab, ba, bb, aaa, ...
+
+    The whole table is asked for before any string is written: a size that does not fit is refused at once.
+    """
+    count = 2 ** (max_length + 1) - 2
+    try:
+        tokens = np.zeros((count, max_length), dtype=int)
+    except ValueError:  # numpy cannot even count its bytes
+        raise MemoryError(
+            f"there are 2^{max_length + 1} - 2 strings of up to {max_length} letters"
+        ) from None
+    lengths = np.repeat(np.arange(1, max_length + 1), 2 ** np.arange(1, max_length + 1))
     for L in range(1, max_length + 1):
-        tokens.append(np.pad(strings_of(L), ((0, 0), (0, max_length - L))))
-        lengths.append(np.full(2**L, L))
-    return Strings(np.concatenate(tokens), np.concatenate(lengths))
+        tokens[lengths == L, :L] = strings_of(L)
+    return Strings(tokens, lengths)
 
 
 def strings_of(length: int) -> Int[np.ndarray, "string position"]:
