@@ -128,6 +128,7 @@ def _local(count: int) -> Iterator[Any]:
             security=Security.temporary(),
             scheduler_kwargs={"dashboard": False, "dashboard_address": f"{LOOPBACK}:0"},
             worker_dashboard_address=None,
+            preload=["phasescope.cluster.worker_signals"],
             silence_logs=logging.CRITICAL,
         )
         with contextlib.closing(cluster):
