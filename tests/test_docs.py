@@ -41,6 +41,8 @@ def run_page(page: Path, full: bool) -> list[str]:
             if block.language != "python":
                 continue
             compile(block.text, str(page), "exec")
+            if "import torch" in block.text:
+                pytest.importorskip("torch")
             if not block.not_run and (full or not block.left_to_full):
                 wrong += carry_out(block, page, vars(module))
     return wrong

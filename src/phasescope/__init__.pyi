@@ -60,10 +60,12 @@ from .cluster.workers import workers as workers
 from .engine.precision import exact_numbers as exact_numbers
 from .errors import ClusterUnreachable as ClusterUnreachable
 from .errors import DeriveFailed as DeriveFailed
+from .errors import LogError as LogError
 from .errors import MissingExtra as MissingExtra
 from .errors import NameNotFound as NameNotFound
 from .errors import PhasescopeError as PhasescopeError
 from .errors import PlanError as PlanError
+from .errors import ProbeError as ProbeError
 from .errors import RunDiverged as RunDiverged
 from .errors import SpecError as SpecError
 from .errors import StoreError as StoreError
@@ -83,6 +85,8 @@ from .figures.style import letter as letter
 from .figures.style import shades as shades
 from .ledger.ledger import Ledger as Ledger
 from .ledger.ledger import Row as Row
+from .logs.logged import logged as logged
+from .logs.writer import Log as Log
 from .plan.dynamics import Dynamics as Dynamics
 from .plan.dynamics import State as State
 from .plan.dynamics import descent as descent

@@ -10,6 +10,8 @@ PhasescopeError
 │   └── StudyBroken               a study that is there and does not load
 ├── SweepIncomplete               a sweep of which other processes could compute only a part
 ├── ClusterUnreachable(ConnectionError)  no scheduler answers at an address
+├── LogError(ValueError)          a file that is no log of training, or cannot be read as one
+├── ProbeError(ValueError)        what a probe cannot be taken of: another shape, a file that is no checkpoint
 ├── StoreError(OSError)           a store that cannot be read or written, or is damaged
 └── MissingExtra(ImportError)     an optional dependency that a command needs
 
@@ -130,6 +132,27 @@ class StoreError(PhasescopeError, OSError):
 
     >>> issubclass(ps.StoreError, OSError)
     True
+    """
+
+
+class LogError(PhasescopeError, ValueError):
+    """A file that is no log of training, or whose columns and times are not what was said.
+
+    >>> ps.logged({"epoch": [0, 1], "loss": [1.0, 0.5]}, rename={"lss": "loss"})
+    Traceback (most recent call last):
+        ...
+    phasescope.errors.LogError: arrays in memory has no column "lss". Known: epoch, loss. Did you mean "loss"?
+    """
+
+
+class ProbeError(PhasescopeError, ValueError):
+    """What a probe cannot be taken of: arrays of another shape, or a file that is no checkpoint.
+
+    >>> from phasescope import probes
+    >>> probes.entropy(np.ones(3))
+    Traceback (most recent call last):
+        ...
+    phasescope.errors.ProbeError: pattern has the axes [..., query, key], got an array of shape (3,).
     """
 
 

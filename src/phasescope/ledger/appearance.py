@@ -61,6 +61,7 @@ MANY = 3
 
 REDUCED = "judged on reduced-size evidence; --full asks for the full size"
 OUTDATED = "recorded with other code of this study than today's: the numbers are those of that code"
+LOGGED = "judged on a log that phasescope did not make: "
 RECORDED = "judged on evidence recorded on another machine; --recompute runs it again"
 
 
@@ -82,6 +83,8 @@ def caveats(row: Row) -> list[Caveat]:
         found.append(Caveat("†", "recorded", RECORDED))
     if row.outdated:
         found.append(Caveat("‡", "recorded with other code", OUTDATED))
+    if row.logs:
+        found.append(Caveat("§", "logged", LOGGED + "; ".join(row.logs)))
     return found
 
 

@@ -17,6 +17,8 @@ from ..claims.words import Word
 if TYPE_CHECKING:
     import pandas
 
+LOGGED = "logged:"  # what `runs` has before a log that phasescope did not make
+
 
 @dataclasses.dataclass(frozen=True)
 class Row:
@@ -85,6 +87,11 @@ class Row:
             return True
         found = self.word if self.is_typed else self.outcome
         return found != self.expected
+
+    @property
+    def logs(self) -> tuple[str, ...]:
+        """The logs it rests on that phasescope did not make, with kind and digest, from `runs`."""
+        return tuple(run.removeprefix(LOGGED) for run in self.runs if run.startswith(LOGGED))
 
     @property
     def at(self) -> Mapping[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..errors import SpecError, nearest
 from ..files import make_folders, os_errors_as_store_errors, write_atomically
 from ..ledger.markup import safe_name
+from ..logs.origin import is_log
 from ..verbs.draw import METADATA, Drawing, draw_all
 from ..verbs.errata import page_of
 from .evidence import describe
@@ -92,14 +94,25 @@ def _made(study: Study, context: Context, kept: Kept, files: Files, full: bool) 
         rows = tuple(judge_all(wanted, evidence))
         labels = tuple(_labels(one.regime.evidence, evidence) for one in wanted)
         digests = {figure.id: _digest(figure, evidence) for figure in study.figures}
+        logs = any(row.logs for row in rows) or _draws_logs(study, evidence)
         drawings = _drawings(study, evidence, digests, kept, files)
-    if not any(drawing.problem for drawing in drawings):
+    if not any(drawing.problem for drawing in drawings) and not logs:
         kept.keep(Made(rows, labels, digests))
     return rows, labels, drawings
 
 
 def _labels(requests: Sequence[Request], evidence: Evidence) -> tuple[str, ...]:
     return tuple(dict.fromkeys(describe(evidence.at_size(request)) for request in requests))
+
+
+def _draws_logs(study: Study, evidence: Evidence) -> bool:
+    """Whether a figure rests on a log, which may be another file the next time."""
+    for figure in study.figures:
+        for request in figure.evidence:
+            with contextlib.suppress(Exception):  # evidence that is not there: the drawing says why
+                if any(map(is_log, evidence.get(request)[1])):
+                    return True
+    return False
 
 
 def _digest(figure: Figure, evidence: Evidence) -> str:

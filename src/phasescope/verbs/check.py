@@ -21,6 +21,7 @@ from ..discovery import installed
 from ..engine.precision import exact_numbers
 from ..errors import PlanError, SpecError, nearest, unknown_to_all
 from ..ledger.ledger import Ledger, Row
+from ..logs.origin import log_ids, origins
 from ..study import Study, find
 from .context import default_context
 from .evidence import Evidence
@@ -60,8 +61,8 @@ def check(
     - `studies`: names, paths of files or Studies; all installed ones if none is named.
     - `claim`: the id or name of one claim.
     - `regime`: published, theory or beyond.
-    - `evidence`: datasets or requests of your own, on which one claim is judged in place of its own
-      evidence, in the order in which the claim takes them.
+    - `evidence`: datasets (of runs, or from `ps.logged`) or requests of your own, on which one claim is
+      judged in place of its own evidence, in the order in which the claim takes them.
     - `full`: ask for full-size evidence.
     - `recompute`: run the requests whose evidence is recorded.
     - `store`, `progress`: as for `run`.
@@ -111,7 +112,7 @@ def _judge_own(
     for one in own:
         if isinstance(one, xr.Dataset):
             datasets.append(one)
-            runs += [str(one.attrs["id"])] if one.attrs.get("id") else []
+            runs += [str(one.attrs["id"])] if one.attrs.get("id") else log_ids(one)
         else:
             ds, ids = evidence.get(one)
             datasets.append(ds)
@@ -120,7 +121,16 @@ def _judge_own(
     regime = dataclasses.replace(chosen.regimes[0], because="", evidence=(), name=None, breaks="")
     where = standing_of_datasets(study, chosen, datasets)
     row = judge_datasets(study, chosen, regime, where, datasets)
+    if row.error:
+        row = dataclasses.replace(row, measured=row.measured + _in_the_logs(datasets))
     return dataclasses.replace(row, runs=tuple(runs), expected=row.word or row.outcome)
+
+
+def _in_the_logs(datasets: Iterable[xr.Dataset]) -> str:
+    """What the logs among some datasets hold, for a check that did not find what it needs in them."""
+    logs = [ds for ds in datasets if origins(ds)]
+    names = dict.fromkeys(str(name) for ds in logs for name in ds.data_vars)
+    return f" (in the log: {', '.join(names)}; ps.logged takes rename=...)" if names else ""
 
 
 def check_count(claim: Claim, given: int) -> None:

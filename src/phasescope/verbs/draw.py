@@ -11,6 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import xarray as xr
+
+from ..claims.requests import Request, Tables
 from ..discovery import installed
 from ..errors import SpecError, nearest, unknown_to_all
 from ..figures.figure import Figure
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
 
     from .context import Context
     from .evidence import Evidence
+
+# Evidence of a user's own: what a run, a sweep or a log gave, or what to run.
+Own = xr.Dataset | Request
 
 # Without these, every file would carry the date on which it was drawn.
 METADATA: dict[str, dict[str, Any]] = {
@@ -55,6 +61,7 @@ def draw(
     figure: str | None = None,
     out: str | Path = "phasescope-figures",
     format: str | Sequence[str] = "png",
+    evidence: Own | Sequence[Own] | None = None,
     full: bool = False,
     store: str | Path | bool | None = None,
     progress: bool | None = None,
@@ -71,17 +78,22 @@ def draw(
     - `figure`: the id or name of one figure.
     - `out`: the folder.
     - `format`: png, pdf or svg, or several of them.
+    - `evidence`: datasets (of runs, or from `ps.logged`) or requests of your own, of which one figure is
+      drawn in place of its own evidence, in the order in which it takes them.
     - `full`: ask for full-size evidence.
     - `store`, `progress`: as for `run`.
 
     **Returns:** the files. A figure that cannot be drawn is a warning.
 
-    **Raises:** `StudyNotFound` for an unknown study or figure, `SpecError` for an unknown format.
+    **Raises:** `StudyNotFound` for an unknown study or figure, `SpecError` for an unknown format or if
+    evidence is given and no figure is named.
     """
     from .context import default_context
 
     chosen = [find(s) for s in (studies or installed())]
     formats = (format,) if isinstance(format, str) else tuple(format)
+    if evidence is not None:
+        chosen = [_with_own_evidence(study, figure, evidence) for study in chosen]
     return draw_figures(
         chosen,
         default_context(store, progress),
@@ -90,6 +102,22 @@ def draw(
         formats,
         full,
     )
+
+
+def _with_own_evidence(study: Study, figure: str | None, given: Own | Sequence[Own]) -> Study:
+    """The study with one figure, drawn of evidence of the caller's."""
+    if figure is None:
+        raise SpecError("evidence=... is for one figure: name it with figure=...")
+    [(_, found)] = _chosen([study], [figure])
+    own = given if isinstance(given, Sequence) else (given,)
+    asked = tuple(_as_request(one) for one in own)
+    figures = tuple(dataclasses.replace(one, evidence=asked) for one in found)
+    return dataclasses.replace(study, figures=figures)
+
+
+def _as_request(own: Own) -> Request:
+    """A dataset as a request that is answered by it."""
+    return Tables(lambda: own, ()) if isinstance(own, xr.Dataset) else own
 
 
 def draw_figures(

@@ -20,6 +20,7 @@ from ..engine.programs import (
     inspect_state_jit,
 )
 from ..errors import PhasescopeError
+from ..logs.origin import log_ids
 from ..records.derive import warn_of_underived
 from ..records.evidence_file import made_by_other_code, read
 from ..records.reduced import without_records
@@ -112,7 +113,8 @@ class Evidence:
             return read(request.file), (f"recorded:{request.file.stem}",)
         if isinstance(request, Tables):
             with exact_numbers():
-                return request.function(**dict(request.arguments)), ()
+                table = request.function(**dict(request.arguments))
+            return table, log_ids(table) if isinstance(table, xr.Dataset) else ()
         if isinstance(request, Maps):
             return resolve_map(self.study, request, self.context, self.full), ()
         if isinstance(request, Runs):

@@ -26,6 +26,7 @@ from ..claims.claim import Claim, Regime, RegimeName
 from ..claims.protocol import Protocol
 from ..claims.requests import Recorded, Request, Runs, Sized, Sweeps, Tables
 from ..errors import PhasescopeError, PlanError
+from ..logs.origin import origins
 from ..plan.given import GivenArm
 from ..spec import Spec
 from ..study import Study
@@ -165,8 +166,18 @@ def standing_of_datasets(study: Study, claim: Claim, evidence: Sequence[xr.Datas
     fitting = [on for on in sorted(ons) if all(claim.assumes.allows_arm(on, a) for a in arms)]
     on = fitting[0] if fitting else sorted(ons)[0]
     found = tuple(_met(claim.assumes, on, arms, numbers, _name(claim)))
+    found += tuple(_untold(claim.assumes, evidence))
     met = all(one.met for one in found)
     return Standing(RegimeName.THEORY if met else RegimeName.BEYOND, found)
+
+
+def _untold(assumes: Assumptions, evidence: Sequence[xr.Dataset]) -> Iterator[Met]:
+    """Assumptions of which a log does not say whether it meets them: they do not count as met."""
+    logs = [ds for ds in evidence if origins(ds)]
+    if assumes.model and any("arm" not in ds.attrs for ds in logs):
+        yield Met("model of the log, which it does not tell", Scope.MODEL, met=False)
+    if assumes.lane and any("spec" not in ds.attrs for ds in logs):
+        yield Met("numbers of the log, which it does not tell", Scope.LANE, met=False)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,0 +1,140 @@
+"""Logs that are not text: NumPy archives, parquet, netCDF and the event files of TensorBoard.
+
+Nothing in them is executed: no pickles are read. Their readers are extras, loaded when a file asks for them.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import LogError, MissingExtra
+from .columns import Columns
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+LARGEST = 2**30  # bytes that the arrays of a compressed log may take
+EVENTS = "events.out.tfevents"
+
+
+def missing(what: str, library: str) -> MissingExtra:
+    """A reader is not installed."""
+    return MissingExtra(f'{what} needs {library}: pip install "phasescope[logs]".')
+
+
+def read_npz(file: Path) -> Columns:
+    """The arrays of an archive of NumPy."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+        if size > LARGEST:
+            raise LogError(
+                f"{file} unpacks to {size / 2**30:.3g} GiB; a log may take {LARGEST / 2**30:g}. Log fewer records."
+            )
+        with np.load(file, allow_pickle=False) as found:
+            return {name: found[name] for name in found.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as problem:
+        if isinstance(problem, LogError):
+            raise
+        raise LogError(
+            f"{file} cannot be read as an archive of NumPy arrays (.npz): {problem}"
+        ) from None
+
+
+def read_parquet(file: Path) -> Columns:
+    """The columns of a parquet file that are numbers."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise missing(f"{file}: parquet", "pyarrow") from None
+    try:
+        table = pq.read_table(file)
+    except (pa.ArrowException, OSError) as problem:
+        raise LogError(f"{file} cannot be read as parquet: {_first_line(problem)}") from None
+    return {
+        name: np.asarray(column.cast(pa.float64()).to_numpy(), float)
+        for name, column in zip(table.column_names, table.columns, strict=True)
+        if pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+    }
+
+
+def read_netcdf(file: Path) -> xr.Dataset:
+    """The dataset of a netCDF file, of version 3 or 4."""
+    import xarray as xr
+
+    with file.open("rb") as opened:
+        is_version_4 = opened.read(4) == b"\x89HDF"
+    if is_version_4:
+        try:
+            import h5netcdf  # noqa: F401  # pyright: ignore[reportMissingImports]
+            import h5py  # noqa: F401  # pyright: ignore[reportMissingImports]
+        except ImportError:
+            raise missing(f"{file}: netCDF 4", "h5netcdf and h5py") from None
+    try:
+        engine = "h5netcdf" if is_version_4 else "scipy"
+        return xr.load_dataset(file, engine=engine, decode_times=False)
+    except Exception as problem:  # the readers raise whatever they meet
+        raise LogError(f"{file} cannot be read as netCDF: {_first_line(problem)}") from None
+
+
+def event_files(source: Path) -> list[Path]:
+    """The event files of TensorBoard: the file itself, or those in a folder."""
+    if source.is_dir():
+        return sorted(file for file in source.iterdir() if EVENTS in file.name and file.is_file())
+    return [source]
+
+
+def read_events(source: Path) -> Columns:
+    """The scalars of TensorBoard event files, at all steps at which one of them was logged; NaN where one was not."""
+    try:
+        from tensorboard.backend.event_processing import (  # pyright: ignore[reportMissingImports]
+            event_accumulator,
+        )
+    except ImportError:
+        raise missing(f"{source}: a TensorBoard log", "tensorboard") from None
+    whatever: Any = {event_accumulator.SCALARS: 0, event_accumulator.TENSORS: 0}  # 0 is all of them
+    try:
+        found = event_accumulator.EventAccumulator(str(source), size_guidance=whatever).Reload()
+        tags = found.Tags()
+        series = {tag: [(e.step, e.value) for e in found.Scalars(tag)] for tag in tags["scalars"]}
+        for tag in tags["tensors"]:  # scalars as TensorFlow 2 writes them
+            values = [(e.step, e.tensor_proto) for e in found.Tensors(tag)]
+            series |= _scalar_tensors(tag, values)
+    except Exception as problem:  # the reader raises whatever it meets
+        raise LogError(
+            f"{source} cannot be read as a TensorBoard log: {_first_line(problem)}"
+        ) from None
+    if not series:
+        raise LogError(
+            f"{source} holds no scalars of TensorBoard: it is no event file, or an empty one."
+        )
+    return _on_common_steps(series)
+
+
+def _scalar_tensors(tag: str, events: list[tuple[int, Any]]) -> dict[str, list[tuple[int, float]]]:
+    from tensorboard.util import tensor_util  # pyright: ignore[reportMissingImports]
+
+    arrays = [(step, np.asarray(tensor_util.make_ndarray(proto))) for step, proto in events]
+    if any(x.ndim or x.dtype.kind not in "iuf" for _, x in arrays):
+        return {}
+    return {tag: [(step, float(x)) for step, x in arrays]}
+
+
+def _on_common_steps(series: dict[str, list[tuple[int, float]]]) -> Columns:
+    steps = sorted({step for found in series.values() for step, _ in found})
+    rows = {step: row for row, step in enumerate(steps)}
+    columns: Columns = {"step": np.array(steps, float)}
+    for tag, found in series.items():
+        columns[tag] = np.full(len(steps), np.nan)
+        for step, value in found:
+            columns[tag][rows[step]] = value
+    return columns
+
+
+def _first_line(problem: Exception) -> str:
+    return str(problem).partition("\n")[0] or type(problem).__name__

@@ -1,0 +1,112 @@
+"""Log: a file of numbers that a training loop of one's own writes, record by record, and that `ps.logged` reads."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from ..errors import LogError
+from .columns import names_of_entries
+
+STEP = "step"
+
+
+class Log:
+    """Write what a training loop of your own measures, record by record, into a CSV file.
+
+        >>> with ps.Log("train.csv") as log:
+        ...     for step in range(0, 30, 10):
+        ...         log(step, loss=1 / (1 + step), progress=[0.1 * step, 0.2])
+        >>> ps.logged("train.csv", dims={"progress": "mode"}).progress.shape
+        (3, 2)
+
+    **Arguments:**
+
+    - `file`: the path of the file, which ends in .csv.
+    - `resume`: go on with a file that is there: what a crash cut off is removed, and times go on after the
+      last one. Otherwise a file that is there is an error, so that no log is lost.
+
+    Called with the step and with numbers or arrays by name, it writes one line, which is on the disk when the
+    call returns; numbers are written so that they are read again exactly. Tensors of PyTorch are taken as they
+    are. A kill at any moment costs at most the line that is being written.
+    """
+
+    def __init__(self, file: str | os.PathLike[str], *, resume: bool = False) -> None:
+        self.file = Path(file)
+        if self.file.suffix != ".csv":
+            raise LogError(f"{self.file}: a log is written as .csv.")
+        self._header: list[str] | None = None
+        self._last = -np.inf
+        if self.file.exists():
+            if not resume:
+                raise LogError(f"{self.file} is there already. resume=True goes on with it.")
+            self._go_on()
+        self._opened = self.file.open("a", encoding="utf-8", newline="")
+
+    def __call__(self, step: float, /, **values: Any) -> None:
+        """Write one record."""
+        if not np.isfinite(step) or not step > self._last:
+            raise LogError(f"{self.file}: times rise: {step} does not come after {self._last:g}.")
+        arrays = {name: _as_array(name, value, self.file) for name, value in values.items()}
+        header = [STEP, *(n for name, x in arrays.items() for n in names_of_entries(name, x))]
+        cells = [float(x) for array in arrays.values() for x in array.ravel()]
+        if self._header is None:
+            self._write(header)
+            self._header = header
+        if header != self._header:
+            odd = sorted(set(header) ^ set(self._header)) or header
+            raise LogError(
+                f"{self.file}: every record has the same names in the same order and shape; this one differs in {odd[0]}."
+            )
+        self._write([step if isinstance(step, int) else float(step), *cells])
+        self._last = float(step)
+
+    def close(self) -> None:
+        """Close the file. What was logged is on the disk already."""
+        self._opened.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _write(self, cells: list[Any]) -> None:
+        """One line in one piece, onto the disk."""
+        line = io.StringIO()
+        csv.writer(line, lineterminator="\n").writerow(cells)
+        self._opened.write(line.getvalue())
+        self._opened.flush()
+        os.fsync(self._opened.fileno())
+
+    def _go_on(self) -> None:
+        """Remove what a crash cut off, and find the names and the last time."""
+        data = self.file.read_bytes()
+        whole = data[: data.rfind(b"\n") + 1]
+        try:
+            lines = [line for line in csv.reader(whole.decode().splitlines()) if line]
+            times = [float(line[0]) for line in lines[1:]]
+        except (ValueError, csv.Error) as problem:
+            raise LogError(f"{self.file} was not written by ps.Log: {problem}.") from None
+        if lines and lines[0][0] != STEP:
+            raise LogError(
+                f'{self.file} was not written by ps.Log: its first column is "{lines[0][0]}".'
+            )
+        os.truncate(self.file, len(whole))
+        self._header = lines[0] if lines else None
+        self._last = max(times, default=-np.inf)
+
+
+def _as_array(name: str, value: Any, file: Path) -> np.ndarray:
+    """A number, an array, or a tensor of PyTorch on any device, as an array."""
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
+    try:
+        return np.asarray(value, float)
+    except (TypeError, ValueError):
+        raise LogError(f"{file}: {name} is neither a number nor an array: {value!r}.") from None

@@ -1,0 +1,414 @@
+"""Logs that phasescope did not make: read from every kind of file, refused if they are none, written as a loop trains."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import zipfile
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import phasescope as ps
+from phasescope.report import write_report
+from phasescope.verbs.context import default_context
+from phasescope.verbs.regimes import standing_of_datasets
+
+STEPS = np.array([0.0, 10.0, 20.0])
+LOSS = np.array([1.0, 0.1 + 0.2, 0.1])
+PROGRESS = np.array([[0.0, 0.1], [0.5, 0.2], [1.0, 0.3]])
+
+
+def write(folder, name, text):
+    file = folder / name
+    file.write_text(text)
+    return file
+
+
+def as_csv(folder):
+    return write(folder, "log.csv", "step,loss\n" + "".join(f"{t},{x!r}\n" for t, x in rows()))
+
+
+def rows():
+    return list(zip(STEPS.tolist(), LOSS.tolist(), strict=True))
+
+
+def as_tsv(folder):
+    return write(folder, "log.tsv", "step\tloss\n" + "".join(f"{t}\t{x!r}\n" for t, x in rows()))
+
+
+def as_npz(folder):
+    np.savez(folder / "log.npz", step=STEPS, loss=LOSS)
+    return folder / "log.npz"
+
+
+def as_netcdf_3(folder):
+    ds = xr.Dataset({"loss": ("time", LOSS)}, coords={"time": STEPS})
+    ds.to_netcdf(folder / "log.nc", engine="scipy")
+    return folder / "log.nc"
+
+
+def as_netcdf_4(folder):
+    pytest.importorskip("h5netcdf")
+    ds = xr.Dataset({"loss": ("step", LOSS)}, coords={"step": STEPS})
+    ds.to_netcdf(folder / "log.nc", engine="h5netcdf")
+    return folder / "log.nc"
+
+
+def as_parquet(folder):
+    pa = pytest.importorskip("pyarrow")
+    import pyarrow.parquet as pq
+
+    table = pa.table({"_step": STEPS.astype(int), "loss": LOSS, "note": ["a", "b", "c"]})
+    pq.write_table(table, folder / "history.parquet")
+    return folder / "history.parquet"
+
+
+def as_dataset(folder):
+    return xr.Dataset({"loss": ("time", LOSS)}, coords={"time": STEPS})
+
+
+def as_arrays(folder):
+    return {"step": STEPS, "loss": LOSS}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        as_csv,
+        as_tsv,
+        as_npz,
+        as_netcdf_3,
+        as_netcdf_4,
+        as_parquet,
+        as_dataset,
+        as_arrays,
+    ],
+)
+def test_every_kind_of_log_gives_the_same_numbers(kind, tmp_path):
+    ds = ps.logged(kind(tmp_path))
+    np.testing.assert_array_equal(ds.time, STEPS)
+    np.testing.assert_array_equal(ds.loss, LOSS)
+    assert ps.stage_names(ds) == ["training"]
+
+
+def test_the_scalars_of_tensorboard_are_read_at_all_steps_of_any_of_them(tmp_path):
+    writing = pytest.importorskip("tensorboard.summary.writer.event_file_writer")
+    from tensorboard.compat.proto import event_pb2, summary_pb2
+
+    writer = writing.EventFileWriter(str(tmp_path))
+    for step, tag, value in [(0, "loss", 1.0), (5, "accuracy", 0.5), (10, "loss", 0.25)]:
+        summary = summary_pb2.Summary(
+            value=[summary_pb2.Summary.Value(tag=tag, simple_value=value)]
+        )
+        writer.add_event(event_pb2.Event(step=step, wall_time=0.0, summary=summary))
+    writer.close()
+    ds = ps.logged(tmp_path)
+    np.testing.assert_array_equal(ds.time, [0, 5, 10])
+    np.testing.assert_array_equal(ds.loss, [1.0, np.nan, 0.25])
+    np.testing.assert_array_equal(ds.accuracy, [np.nan, 0.5, np.nan])
+    assert "TensorBoard" in ds.attrs["logged"]
+
+
+def test_the_runs_of_a_chart_of_wandb_are_seeds(tmp_path):
+    text = (
+        '"Step","first - loss","first - loss__MIN","first - loss__MAX","second - loss"\n'
+        "0,1.0,1.0,1.0,2.0\n1,0.5,0.5,0.5,1.5\n"
+    )
+    ds = ps.logged(write(tmp_path, "chart.csv", text))
+    assert set(ds.data_vars) == {"loss"}
+    np.testing.assert_array_equal(ds.loss.transpose("seed", "time"), [[1.0, 0.5], [2.0, 1.5]])
+    assert [one["source"].rpartition(" ")[2] for one in json.loads(ds.attrs["logged"])] == [
+        "first",
+        "second",
+    ]
+
+
+def test_what_one_run_of_a_chart_did_not_log_is_not_a_record_of_it(tmp_path):
+    text = '"Step","a - loss","b - loss"\n0,1.0,\n1,,3.0\n2,0.5,2.0\n'
+    with pytest.raises(ps.LogError, match="not at the same times"):
+        ps.logged(write(tmp_path, "chart.csv", text))
+    ds = ps.logged(tmp_path / "chart.csv", join="inner")
+    np.testing.assert_array_equal(ds.time, [2])
+
+
+def test_columns_with_an_index_are_one_array():
+    log = {"step": STEPS, "progress[0]": PROGRESS[:, 0], "progress[1]": PROGRESS[:, 1]}
+    ds = ps.logged(log, dims={"progress": "mode"})
+    np.testing.assert_array_equal(ds.progress.transpose("time", "mode"), PROGRESS)
+    np.testing.assert_array_equal(ds.mode, [0, 1])
+
+
+def test_times_in_units_of_the_learning_rate_are_those_of_a_run():
+    ds = ps.logged({"step": [1, 2, 3], "loss": LOSS}, unit=0.1)
+    np.testing.assert_array_equal(ds.time, [0.1, 0.2, 0.3])  # and not 0.30000000000000004
+
+
+def test_a_log_says_what_it_was_made_of(tmp_path):
+    file = as_csv(tmp_path)
+    [origin] = json.loads(ps.logged(file).attrs["logged"])
+    said = subprocess.run(["sha256sum", file], capture_output=True, text=True, check=True).stdout
+    assert origin == {"source": str(file), "kind": "CSV", "sha256": said.split()[0]}
+
+
+# Bad input: one clear error.
+BAD_TEXT = {
+    "empty": ("", "is empty"),
+    "header": ("step,loss\n", "has no records"),
+    "ragged": ("step,loss\n0,1\n1,2,3\n", "line 3 has 3 cells, and the line of names has 2"),
+    "short": ("step,loss,other\n0,1,2\n1,2\n", "line 3 has 2 cells"),
+    "nan": ("step,loss\n0,1\n,2\n", "record 2 has no finite time"),
+    "falling": (
+        "step,loss\n0,1\n5,2\n3,2\n",
+        "times do not rise: record 3 is at 3, after one at 5",
+    ),
+    "twice": ("step,loss\n0,1\n0,2\n", "times do not rise"),
+    "no_time": ("loss,accuracy\n0,1\n0,2\n", 'Name it: time="..."'),
+    "same_name": ("step,loss,loss\n0,1,2\n", 'two columns "loss"'),
+    "only_times": ("step,name\n0,a\n", "nothing but times"),
+    "words": ("step,loss\nzero,1\n", "none of its columns is called step"),
+    "quote": ('step,loss\n0,"1\n', "cannot be read as CSV"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_TEXT)
+def test_text_that_is_no_log_is_one_clear_error(name, tmp_path):
+    text, said = BAD_TEXT[name]
+    with pytest.raises(ps.LogError, match=r"log\.csv") as error:
+        ps.logged(write(tmp_path, "log.csv", text))
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "name", ["log.csv", "log.npz", "log.nc", "log.parquet", "events.out.tfevents.1", "log.pkl"]
+)
+def test_bytes_that_are_no_log_are_one_clear_error(name, tmp_path):
+    (tmp_path / name).write_bytes(b"\x80\x04\x95\xff\xfe nothing of the kind" * 9)
+    with pytest.raises(ps.LogError) as error:
+        ps.logged(tmp_path / name)
+    assert name in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+class Poison:
+    def __reduce__(self):
+        return os.mkdir, ("executed",)
+
+
+def test_nothing_in_an_archive_is_executed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.savez("log.npz", step=STEPS, loss=np.array([Poison()] * 3, object))
+    with pytest.raises(ps.LogError, match="cannot be read"):
+        ps.logged("log.npz")
+    assert not (tmp_path / "executed").exists()
+
+
+def test_an_archive_that_unpacks_to_more_than_a_log_is_refused(tmp_path, monkeypatch):
+    from phasescope.logs import binary
+
+    monkeypatch.setattr(binary, "LARGEST", 1000)
+    np.savez_compressed(tmp_path / "log.npz", step=np.arange(999.0), loss=np.zeros(999))
+    assert zipfile.is_zipfile(tmp_path / "log.npz")
+    with pytest.raises(ps.LogError, match="unpacks to"):
+        ps.logged(tmp_path / "log.npz")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            {"rename": {"lss": "loss"}},
+            'no column "lss". Known: loss, other, step. Did you mean "loss"',
+        ),
+        ({"rename": {"other": "loss"}}, 'two columns would be called "loss"'),
+        ({"time": "epoch"}, 'no column "epoch" of times'),
+        ({"dims": {"loss": "mode"}}, '"loss" has 0 axes beside time, and dims names 1: mode'),
+        ({"along": {"seed": [0, 1]}}, "2 values of seed for 1 logs"),
+    ],
+)
+def test_a_name_that_the_log_does_not_have_is_one_clear_error(options, said):
+    with pytest.raises(ps.LogError) as error:
+        ps.logged({"step": STEPS, "loss": LOSS, "other": LOSS}, **options)
+    assert said in str(error.value)
+
+
+def test_arrays_of_different_lengths_are_refused():
+    with pytest.raises(ps.LogError, match='"loss" has 2 records, and "step" has 3'):
+        ps.logged({"step": STEPS, "loss": LOSS[:2]})
+
+
+def test_an_entry_that_is_missing_is_named():
+    with pytest.raises(ps.LogError, match=r'no column "p\[1\]"'):
+        ps.logged({"step": STEPS, "p[0]": LOSS, "p[2]": LOSS})
+
+
+def test_seeds_of_different_times_are_refused_unless_the_common_ones_are_asked_for():
+    logs = [{"step": STEPS, "loss": LOSS}, {"step": STEPS[:2], "loss": LOSS[:2]}]
+    with pytest.raises(ps.LogError, match="not at the same times"):
+        ps.logged(logs)
+    np.testing.assert_array_equal(ps.logged(logs, join="inner").time, STEPS[:2])
+
+
+def test_a_line_that_was_cut_off_is_left_out_with_a_warning(tmp_path):
+    file = write(tmp_path, "log.csv", "step,loss\n0,1.0\n10,0.5\n20,0.12")
+    with pytest.warns(UserWarning, match="may be cut off"):
+        ds = ps.logged(file)
+    np.testing.assert_array_equal(ds.time, [0, 10])
+
+
+# Writing.
+def test_what_a_loop_logs_is_read_again_exactly(tmp_path):
+    with ps.Log(tmp_path / "log.csv") as log:
+        for step, loss, progress in zip(STEPS, LOSS, PROGRESS, strict=True):
+            log(int(step), loss=loss, progress=progress)
+    ds = ps.logged(tmp_path / "log.csv", dims={"progress": "mode"})
+    np.testing.assert_array_equal(ds.loss, LOSS)
+    np.testing.assert_array_equal(ds.progress, PROGRESS)
+
+
+def test_a_log_that_is_there_is_not_written_over(tmp_path):
+    as_csv(tmp_path)
+    with pytest.raises(ps.LogError, match="is there already"):
+        ps.Log(tmp_path / "log.csv")
+
+
+def test_a_log_goes_on_after_what_a_crash_cut_off(tmp_path):
+    file = write(tmp_path, "log.csv", "step,loss\n0,1.0\n10,0.5\n20,0.1")
+    with ps.Log(file, resume=True) as log:
+        with pytest.raises(ps.LogError, match="times rise"):
+            log(10, loss=0.5)
+        log(20, loss=0.25)
+    assert file.read_text() == "step,loss\n0,1.0\n10,0.5\n20,0.25\n"
+
+
+def test_a_file_of_another_kind_is_not_gone_on_with(tmp_path):
+    file = write(tmp_path, "log.csv", "name,loss\na,1.0\ntorn")
+    with pytest.raises(ps.LogError, match="was not written by"):
+        ps.Log(file, resume=True)
+    assert file.read_text() == "name,loss\na,1.0\ntorn"
+
+
+@pytest.mark.parametrize("values", [{"loss": 1.0, "more": 2.0}, {"loss": [1.0, 2.0]}, {}])
+def test_a_record_with_other_names_is_refused_and_costs_no_other(values, tmp_path):
+    with ps.Log(tmp_path / "log.csv") as log:
+        log(0, loss=1.0)
+        with pytest.raises(ps.LogError, match="same names"):
+            log(1, **values)
+        log(1, loss=0.5)
+    assert ps.logged(tmp_path / "log.csv").sizes["time"] == 2
+
+
+def test_what_was_logged_before_a_kill_is_there(tmp_path):
+    script = """
+        import os, signal, phasescope as ps
+        log = ps.Log("log.csv")
+        for step in range(5):
+            log(step, loss=1.0 / (1 + step))
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    killed = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], cwd=tmp_path)
+    assert killed.returncode == -signal.SIGKILL
+    np.testing.assert_array_equal(ps.logged(tmp_path / "log.csv").loss, 1 / np.arange(1.0, 6.0))
+
+
+# As evidence.
+@pytest.fixture(scope="module")
+def modes(tmp_path_factory):
+    """Gradient descent on three modes, in NumPy, logged as it trains."""
+    file = tmp_path_factory.mktemp("modes") / "modes.csv"
+    strength = np.array([3.0, 2.0, 1.0])
+    a = b = np.sqrt(np.full(3, 1e-3))
+    with ps.Log(file) as log:
+        for step in range(701):
+            error = strength - a * b
+            if step % 10 == 0:
+                log(step, loss=0.5 * np.sum(error**2), progress=a * b / strength)
+            a, b = a + 0.01 * error * b, b + 0.01 * error * a
+    return ps.logged(file, dims={"progress": "mode"}, unit=0.01)
+
+
+ORDER = "stronger_modes_are_learnt_first"
+
+
+def test_a_claim_is_judged_on_a_log_and_the_ledger_says_where_it_came_from(modes):
+    ledger = ps.check("linear_modes", claim=ORDER, evidence=modes, store=False)
+    [row] = ledger
+    assert row.word == ps.Word.HOLDS
+    assert "modes.csv (CSV, sha256 " in row.logs[0]
+    for told in (repr(ledger), ledger.to_markdown(), json.dumps(ledger.to_json())):
+        assert "modes.csv" in told
+
+
+def test_a_claim_fails_on_a_log_that_contradicts_it(modes):
+    [row] = ps.check(
+        "linear_modes", claim=ORDER, evidence=modes.assign_coords(mode=[2, 1, 0]), store=False
+    )
+    assert row.word == ps.Word.FALSE
+
+
+def test_what_a_log_lacks_is_said_with_what_it_has(modes):
+    other = modes.rename(progress="learnt")
+    [row] = ps.check("linear_modes", claim=ORDER, evidence=other, store=False)
+    assert row.error
+    assert "in the log: loss, learnt" in row.measured
+
+
+def test_a_log_that_does_not_tell_its_model_is_beyond_the_assumptions(modes):
+    claim = ps.find("linear_modes").claim(ORDER)
+    assuming = dataclasses.replace(claim, assumes=ps.assume(model=("flow",)))
+    study = ps.find("linear_modes")
+    assert str(standing_of_datasets(study, assuming, [modes]).regime) == "beyond"
+    told = modes.assign_attrs(arm="flow")
+    assert str(standing_of_datasets(study, assuming, [told]).regime) == "theory"
+
+
+def test_a_figure_is_drawn_of_a_log(modes, tmp_path):
+    [file] = ps.draw(
+        "linear_modes", figure="learning_curves", evidence=modes, out=tmp_path, store=False
+    )
+    assert file.read_bytes()[:4] == b"\x89PNG"
+    with pytest.raises(ps.SpecError, match="name it with figure"):
+        ps.draw("linear_modes", evidence=modes, out=tmp_path, store=False)
+
+
+STUDY = '''
+import phasescope as ps
+
+class Spec(ps.Spec):
+    steps: int = 1
+
+def my_run():
+    return ps.logged("{file}")
+
+@ps.claim("a notebook", ps.on("training", ps.tables(my_run)), kind="monotone")
+def the_loss_falls(run):
+    """The loss falls."""
+    return ps.decreasing(run.loss, "loss")
+
+@ps.figure("loss", ps.tables(my_run))
+def curve(run, axes):
+    """The loss."""
+    axes.plot(run.time, run.loss)
+
+study = ps.Study("mine", Spec(), arms=(), claims=(the_loss_falls,), figures=(curve,))
+'''
+
+
+def test_a_report_on_a_log_names_it_and_follows_it_when_it_changes(tmp_path, store):
+    log = as_csv(tmp_path)
+    file = write(tmp_path, "mine.py", STUDY.format(file=log))
+    study = ps.find(str(file))
+    context = default_context(None, False)
+    made = write_report([study], context, tmp_path / "page")
+    assert [row.word for row in made.ledger] == [ps.Word.HOLDS]
+    assert "log.csv (CSV, sha256 " in made.html.read_text()
+    log.write_text("step,loss\n0,1.0\n1,2.0\n")
+    again = write_report([study], context, tmp_path / "page")
+    assert [row.word for row in again.ledger] == [ps.Word.FALSE]
