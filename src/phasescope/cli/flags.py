@@ -190,3 +190,18 @@ MapData = Annotated[
     Path | None,
     typer.Option("--data", metavar="FILE", help="Also write the map: FILE.nc or FILE.zarr.zip."),
 ]
+
+Port = Annotated[
+    int, typer.Option(min=0, max=65535, help="Where the page listens; 0 takes a free port.")
+]
+Host = Annotated[
+    str, typer.Option(help="The address to listen at. Beyond this machine it needs --allow-remote.")
+]
+NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Print the URL and open nothing.")]
+AllowRemote = Annotated[
+    bool,
+    typer.Option(
+        "--allow-remote",
+        help="Let other machines reach the page: whoever has the URL can read the store and start runs, unencrypted.",
+    ),
+]

@@ -15,16 +15,18 @@ UNREADABLE = "cannot be read"
 def stored_runs(store: Store) -> list[dict[str, Any]]:
     """Finished and unfinished runs as plain rows; what cannot be read is a row that says why."""
     entries, problems = store.survey()
-    finished = [_finished(entry) for entry in entries]
-    unreadable = [_unreadable(p.id, p.folder, p.message) for p in problems]
+    finished = [finished_row(entry) for entry in entries]
+    unreadable = [unreadable_row(p.id, p.folder, p.message) for p in problems]
     return finished + [_unfinished(u) for u in store.unfinished()] + unreadable
 
 
-def _unreadable(id: str, folder: Path, why: str) -> dict[str, Any]:
+def unreadable_row(id: str, folder: Path, why: str) -> dict[str, Any]:
+    """A row for what cannot be read."""
     return {"id": id, "status": UNREADABLE, "problem": why, "folder": str(folder)}
 
 
-def _finished(entry: Entry) -> dict[str, Any]:
+def finished_row(entry: Entry) -> dict[str, Any]:
+    """The row of a finished run."""
     told = entry.manifest.get(FORK)
     fork = {FORK: told} if isinstance(told, str) else {}
     return {
@@ -42,7 +44,7 @@ def _unfinished(run: Unfinished) -> dict[str, Any]:
     """A run in the making; without its numbers, if it has no checkpoint yet."""
     if run.identity is None and not run.running:
         why = "its checkpoints are damaged, or were written by another version: it begins anew when asked for."
-        return _unreadable(run.id, run.folder, why)
+        return unreadable_row(run.id, run.folder, why)
     asked = {} if run.identity is None else _asked(run.identity)
     return {
         "id": run.id,

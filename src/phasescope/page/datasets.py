@@ -1,0 +1,52 @@
+"""Datasets of stored runs, loaded once and kept while there is room for them."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+
+import xarray as xr
+
+from ..errors import StoreError
+from ..store.folders import run_folder
+from ..store.run_document import read_run
+from ..verbs.reading import opened
+from ..verbs.run_index import RunIndex
+
+LARGEST = 2**28  # bytes of one run that the page opens
+ROOM = 2**29  # bytes of all that are kept
+
+
+class Datasets:
+    """The runs of an index by id. An id that the index does not have is never looked for in the file system."""
+
+    def __init__(self, index: RunIndex) -> None:
+        self.index = index
+        self._kept: OrderedDict[str, xr.Dataset] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, id: str) -> xr.Dataset:
+        """The records of a run. Raises `StoreError` if there is none of this id, or if it is too large to be shown."""
+        row = self.index.get(id)
+        if row is None:
+            self.index.refresh()
+            row = self.index.get(id)
+        if row is None or "spec" not in row:
+            raise StoreError(f'the store has no readable run "{id[:200]}".')
+        with self._lock:
+            if id in self._kept:
+                self._kept.move_to_end(id)
+                return self._kept[id]
+            ds = self._load(row["id"])
+            self._kept[id] = ds
+            while len(self._kept) > 1 and sum(x.nbytes for x in self._kept.values()) > ROOM:
+                self._kept.popitem(last=False)
+            return ds
+
+    def _load(self, id: str) -> xr.Dataset:
+        store = type(self.index.store)(self.index.store.root, LARGEST)
+        study, arm, digest = id.split("/")
+        entry, _ = read_run(store.root / study / arm / digest, store.root)
+        if run_folder(store.root, entry.identity) != entry.folder:
+            raise StoreError(f'"{id}" is the folder of another run.')
+        return opened(store, entry)

@@ -1,0 +1,268 @@
+"""Maps: the blocks of a stored sweep as a grid over two of its axes, with the others held at one value or averaged."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..errors import PhasescopeError, SpecError, StoreError, nearest
+from ..store import Entry
+from ..store.run_document import read_run
+from ..store.values import LongColumn
+from ..verbs.run_index import Query, RunIndex
+from .datasets import Datasets
+from .wire import extremes, packed, plain
+
+MOST_BLOCKS = 2000
+MOST_CELLS = 2**18
+MEAN = "mean"
+
+
+@dataclasses.dataclass(frozen=True)
+class Sweep:
+    """Blocks that belong together: they share all numbers but those of the axes."""
+
+    id: str
+    study: str
+    arm: str
+    spec: Mapping[str, Any]
+    axes: Mapping[str, np.ndarray]
+    blocks: tuple[tuple[str, Mapping[str, np.ndarray]], ...]  # run id, columns of its lanes
+    when: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The sweep for a list."""
+        return {
+            "id": self.id,
+            "study": self.study,
+            "arm": self.arm,
+            "spec": plain(self.spec),
+            "axes": [{"name": k, "values": plain(v)} for k, v in self.axes.items()],
+            "runs": [id for id, _ in self.blocks],
+            "when": self.when,
+        }
+
+
+class Maps:
+    """The sweeps of an index that have two axes or more."""
+
+    def __init__(self, index: RunIndex, datasets: Datasets) -> None:
+        self.index = index
+        self.datasets = datasets
+        self._entries: dict[str, Entry] = {}
+        self._lock = threading.Lock()
+
+    def all(self) -> dict[str, Sweep]:
+        """The sweeps by id, the latest first."""
+        _, rows = self.index.select(Query(kind="sweep", limit=MOST_BLOCKS))
+        with self._lock:
+            entries = [entry for row in rows if (entry := self._entry(row["id"])) is not None]
+        found = [sweep for sweep in _joined(_grouped(entries)) if len(sweep.axes) >= 2]
+        return {one.id: one for one in sorted(found, key=lambda one: one.when, reverse=True)}
+
+    def grid(
+        self, id: str, x: str, y: str, value: str, record: int, held: Mapping[str, str]
+    ) -> bytes:
+        """One quantity over two axes of a sweep, as `packed` sends it; `held` says where the other axes are cut."""
+        sweeps = self.all()
+        if id not in sweeps:
+            raise StoreError(f'there is no map "{id[:100]}".')
+        sweep = sweeps[id]
+        names = list(sweep.axes)
+        x = x or names[0]
+        y = y or next(name for name in names if name != x)
+        for name in (x, y, *held):
+            if name not in sweep.axes:
+                raise SpecError(f'the map has no axis "{name[:100]}". {nearest(name[:100], names)}')
+        if x == y:
+            raise SpecError("a map has two different axes.")
+        cells = int(np.prod([len(v) for v in sweep.axes.values()]))
+        if cells > MOST_CELLS:
+            raise SpecError(f"the map has {cells} cells, more than {MOST_CELLS}.")
+        return self._packed(sweep, x, y, value, record, held)
+
+    def _packed(
+        self, sweep: Sweep, x: str, y: str, value: str, record: int, held: Mapping[str, str]
+    ) -> bytes:
+        names = list(sweep.axes)
+        whole = np.full([len(v) for v in sweep.axes.values()], np.nan)
+        source = np.full([*whole.shape, 2], -1)
+        quantities: list[str] = []
+        for number, (id, columns) in enumerate(sweep.blocks):
+            ds = self.datasets.get(id)
+            quantities = quantities or [
+                str(k) for k, v in ds.data_vars.items() if v.dtype.kind in "biuf"
+            ]
+            value = value or _first(quantities)
+            numbers = _per_lane(ds, value, record, quantities)
+            lanes = len(numbers)
+            places = tuple(
+                np.searchsorted(sweep.axes[name], columns[name][:lanes]) for name in names
+            )
+            whole[places] = numbers
+            source[places] = np.stack([np.full(lanes, number), np.arange(lanes)], axis=-1)
+        cut: list[Any] = []
+        for name in names:
+            cut.append(
+                slice(None)
+                if name in (x, y)
+                else _cut(held.get(name, "0"), whole.shape[names.index(name)])
+            )
+        means = tuple(i for i, c in enumerate(cut) if c == MEAN)
+        at = [slice(None) if c == MEAN else c for c in cut]
+        shown = _mean(whole[tuple(at)], _left(at, means))
+        first = source[tuple(0 if c == MEAN else c for c in cut)]
+        if names.index(x) < names.index(y):
+            shown, first = shown.T, np.swapaxes(first, 0, 1)
+        low, high = extremes(shown)
+        header = {
+            "dims": [y, x],
+            "shape": list(shown.shape),
+            "dtype": "float64",
+            "min": low,
+            "max": high,
+            "x": plain(sweep.axes[x]),
+            "y": plain(sweep.axes[y]),
+            "value": value,
+            "values": quantities,
+            "axes": [{"name": k, "values": plain(v)} for k, v in sweep.axes.items()],
+            "runs": [id for id, _ in sweep.blocks],
+            "cells": first.tolist(),
+        }
+        return packed(header, shown)
+
+    def _entry(self, id: str) -> Entry | None:
+        if id not in self._entries:
+            root = self.index.store.root
+            try:
+                self._entries[id] = read_run(root.joinpath(*id.split("/")), root)[0]
+            except PhasescopeError:
+                return None
+        return self._entries[id]
+
+
+def _first(names: list[str]) -> str:
+    """The quantity that is shown first: a loss if there is one."""
+    return next((name for name in names if "loss" in name), names[0] if names else "")
+
+
+def _grouped(entries: list[Entry]) -> list[Sweep]:
+    """Blocks that differ in the columns of their lanes alone."""
+    groups: dict[str, list[Entry]] = {}
+    for entry in entries:
+        lanes = dict(entry.lanes or {})
+        if any(isinstance(column, LongColumn) for column in lanes.values()):
+            continue  # the numbers of so wide a block are in its records alone
+        shared = {k: v for k, v in entry.spec.items() if k not in lanes}
+        of = entry.identity
+        key = json.dumps(
+            [entry.study, entry.arm, shared, sorted(lanes), of.source, of.at, of.keep, str(of.reduce)],
+            sort_keys=True, default=str,
+        )  # fmt: skip
+        groups.setdefault(key, []).append(entry)
+    return [_sweep(key, group) for key, group in groups.items()]
+
+
+def _sweep(key: str, group: list[Entry]) -> Sweep:
+    first = group[0]
+    blocks = tuple(
+        (entry.id, {name: np.asarray(column) for name, column in (entry.lanes or {}).items()})
+        for entry in group
+    )
+    axes = {
+        name: np.unique(np.concatenate([columns[name] for _, columns in blocks]))
+        for name in blocks[0][1]
+    }
+    shared = {k: v for k, v in first.spec.items() if k not in axes}
+    return Sweep(
+        _digest(key),
+        first.study,
+        first.arm,
+        shared,
+        _moving(axes),
+        blocks,
+        max(e.created for e in group),
+    )
+
+
+def _moving(axes: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name: values for name, values in axes.items() if len(values) > 1}
+
+
+def _joined(sweeps: list[Sweep]) -> list[Sweep]:
+    """Sweeps over the same axes that differ in other numbers of the Spec: these become axes too."""
+    alike: dict[str, list[Sweep]] = {}
+    for sweep in sweeps:
+        axes = {k: v.tolist() for k, v in sweep.axes.items()}
+        alike.setdefault(json.dumps([sweep.study, sweep.arm, axes, sorted(sweep.spec)]), []).append(
+            sweep
+        )
+    return [one for group in alike.values() for one in _one_or_apart(group)]
+
+
+def _one_or_apart(group: list[Sweep]) -> list[Sweep]:
+    varied = [k for k in group[0].spec if len({json.dumps(s.spec[k]) for s in group}) > 1]
+    numeric = all(type(s.spec[k]) in (int, float) for s in group for k in varied)
+    if len(group) == 1 or not varied or not numeric:
+        return group
+    blocks = tuple(
+        (id, {**columns, **{k: np.full(_length(columns), s.spec[k]) for k in varied}})
+        for s in group
+        for id, columns in s.blocks
+    )
+    axes = {**group[0].axes, **{k: np.unique([s.spec[k] for s in group]) for k in varied}}
+    spec = {k: v for k, v in group[0].spec.items() if k not in varied}
+    first = group[0]
+    name = _digest(" ".join(sorted(s.id for s in group)))
+    return [Sweep(name, first.study, first.arm, spec, axes, blocks, max(s.when for s in group))]
+
+
+def _length(columns: Mapping[str, np.ndarray]) -> int:
+    return max((len(column) for column in columns.values()), default=0)
+
+
+def _per_lane(ds: Any, name: str, record: int, known: list[str]) -> np.ndarray:
+    """One number for each lane: at a record (the last is -1), and at the first place of any other axis."""
+    if name not in known:
+        raise SpecError(f'the map has no quantity "{name[:100]}". {nearest(name[:100], known)}')
+    x = ds[name]
+    if "lane" not in x.dims:
+        return np.full(ds.sizes.get("lane", 1), float(x.values.ravel()[-1]))
+    for dim in x.dims:
+        if dim in ("time", "stage_end"):
+            x = x.isel({dim: max(min(record, x.sizes[dim] - 1), -x.sizes[dim])})
+        elif dim != "lane":
+            x = x.isel({dim: 0})
+    return np.asarray(x.values, float)
+
+
+def _cut(word: str, size: int) -> Any:
+    if word == MEAN:
+        return MEAN
+    if not word.isdecimal() or int(word) >= size:
+        raise SpecError(f'an axis is held at an index below {size}, or at "mean", got {word[:50]}.')
+    return int(word)
+
+
+def _left(at: list[Any], means: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes to average over, counted without those that were cut at one index."""
+    return tuple(sum(not isinstance(c, int) for c in at[:i]) for i in means)
+
+
+def _mean(values: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    if not axes:
+        return values
+    known = np.isfinite(values)
+    total = np.where(known, values, 0).sum(axis=axes)
+    count = known.sum(axis=axes)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,129 @@
+// The Map view: a quantity of a sweep over any two of its axes, slices along the others.
+
+import { get, inPath, numbers } from "./api.js";
+import { theme } from "./colours.js";
+import { chooser, el, message } from "./dom.js";
+import { ensemble } from "./ensemble.js";
+import { MapPicture } from "./map_picture.js";
+import { Panel } from "./panel.js";
+import { short } from "./scales.js";
+import { address, go, note } from "./state.js";
+
+export async function open(into, { id, params }) {
+  const maps = await get("maps");
+  if (!maps.length) {
+    into.replaceChildren(el("h1", {}, "Map"), message("There is no sweep in this store, and a map is a sweep over two axes or more.",
+      el("p", {}, "Make one in a terminal: ", el("code", {}, "phasescope sweep STUDY ARM FIELD=1e-3,1e-2 FIELD=1,2,4"))));
+    return {};
+  }
+  const chosen = maps.find((map) => map.id === id) ?? maps[0];
+  const view = new MapView(maps, chosen, { ...params });
+  into.replaceChildren(...view.nodes);
+  await view.fill();
+  return view;
+}
+
+class MapView {
+  constructor(maps, map, state) {
+    Object.assign(this, { maps, map, state });
+    this.axes = map.axes;
+    const names = this.axes.map((axis) => axis.name);
+    this.x = names.includes(state.x) ? state.x : names[0];
+    this.y = names.includes(state.y) && state.y !== this.x ? state.y : names.find((name) => name !== this.x);
+    this.measures = [];
+    this.name = state.name;
+    this.slices = Object.fromEntries((state.slice ?? "").split(",").filter(Boolean).map((part) => part.split(":")).map(([k, v]) => [k, +v]));
+    this.log = state.log === "1";
+    this.controls = el("div", { class: "bar" });
+    this.picture = new MapPicture({ opened: (cell) => this.openCell(cell), brushed: (region) => this.brush(region), pointed: (cell) => this.point(cell) });
+    this.reading = el("p", { class: "quiet", role: "status" }, "Click a cell to open its run. Drag over a region for the band of its runs.");
+    this.side = el("div", { class: "ensemble" });
+    this.nodes = [el("h1", {}, "Map"), this.controls, el("div", { class: "beside" }, el("div", {}, this.picture.node, this.reading), this.side)];
+    this.bar();
+  }
+  bar() {
+    const names = this.axes.map((axis) => axis.name);
+    const others = this.axes.filter((axis) => axis.name !== this.x && axis.name !== this.y);
+    const log = el("input", { type: "checkbox", checked: this.log, onchange: () => {
+      this.log = log.checked;
+      note({ log: this.log ? "1" : "" });
+      this.draw();
+    } });
+    this.controls.replaceChildren(...[
+      chooser("Sweep", "map", this.maps.map((m) => [m.id, m.title ?? `${m.study} / ${m.arm} over ${m.axes.map((a) => a.name).join(", ")}`]), this.map.id, (id) => go("map", id)),
+      this.measures.length ? chooser("Quantity", "name", this.measures, this.name, (name) => this.set({ name })) : "",
+      chooser("Across", "x", names, this.x, (x) => this.set(x === this.y ? { x, y: this.x } : { x })),
+      names.length > 1 ? chooser("Up", "y", names, this.y, (y) => this.set(y === this.x ? { y, x: this.y } : { y })) : "",
+      ...others.map((axis) => chooser(axis.name, `slice-${axis.name}`, axis.values.map((v, i) => [String(i), short(v)]), String(this.slices[axis.name] ?? 0), (i) => {
+        this.slices[axis.name] = +i;
+        this.set({ slice: this.sliceText() });
+      })),
+      el("label", { class: "check" }, log, "logarithmic colours"),
+    ].filter(Boolean));
+  }
+  sliceText() {
+    return Object.entries(this.slices).map(([k, v]) => `${k}:${v}`).join(",");
+  }
+  async set(changes) {
+    Object.assign(this, Object.fromEntries(Object.entries(changes).filter(([k]) => k !== "slice")));
+    note({ x: this.x, y: this.y, name: this.name, ...changes });
+    this.bar();
+    await this.fill();
+  }
+  async fill() {
+    this.grid = await numbers(`maps/${inPath(this.map.id)}`, { x: this.x, y: this.y, value: this.name, slice: this.sliceText() });
+    this.learn();
+    this.draw();
+  }
+  axis(name) {
+    return this.axes.find((axis) => axis.name === name) ?? { name: "", values: [0] };
+  }
+  draw() {
+    const [x, y] = [this.axis(this.x), this.axis(this.y)];
+    this.picture.show({ x, y, values: this.grid.values, log: this.log, label: this.name ?? "" });
+  }
+  point(cell) {
+    const [x, y] = [this.axis(this.x), this.axis(this.y)];
+    const value = this.picture.valueAt(cell);
+    const up = y.name ? `, ${y.name} = ${short(y.values[cell.j])}` : "";
+    this.reading.textContent = `${x.name} = ${short(x.values[cell.i])}${up}: ${short(value)}`;
+  }
+  /** The quantities that the grid can show are known once one was asked for. */
+  learn() {
+    const known = this.measures.length;
+    this.measures = this.grid.names ?? [];
+    this.name = this.grid.value;
+    if (!known) this.bar();
+  }
+  /** The run of a cell and its lane there, or nothing where the sweep has no run. */
+  source({ i, j }) {
+    const [number, lane] = this.grid.cells[j][i];
+    return number < 0 ? null : { id: this.grid.runs[number], lane };
+  }
+  openCell(cell) {
+    const found = this.source(cell);
+    if (found) go("run", found.id, { lane: found.lane });
+    else this.reading.textContent = "This cell has no run yet: the sweep did not reach it.";
+  }
+  async brush(region) {
+    const found = [];
+    for (let j = region.j0; j <= region.j1; j++) for (let i = region.i0; i <= region.i1; i++) found.push(this.source({ i, j }));
+    const cells = found.filter(Boolean);
+    if (!cells.length) return;
+    const run = await get(`runs/${inPath(cells[0].id)}`);
+    const variables = run.variables.filter((v) => v.dims.includes("time"));
+    const look = () => ({ theme: theme(), clock: { of: (t) => t, back: (t) => t, label: "time" } });
+    this.panels = variables.slice(0, 6).map((v) => new Panel({ name: v.name, title: v.symbol || v.name, meaning: `median and band of ${cells.length} runs`, look, log: Boolean(v.log_hint), load: () => ensemble(v, cells) }));
+    this.side.replaceChildren(el("h2", {}, `${cells.length} runs of the region`), el("p", {}, el("a", { href: address("run", cells[0].id, { lane: cells[0].lane }) }, "open the first")), ...this.panels.map((panel) => panel.node));
+  }
+  key(event) {
+    return this.picture.key(event);
+  }
+  repaint() {
+    this.draw();
+    this.panels?.forEach((panel) => panel.redraw());
+  }
+  close() {
+    this.picture.close();
+  }
+}
