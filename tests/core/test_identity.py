@@ -124,6 +124,25 @@ def test_comments_docstrings_annotations_claims_and_defaults_of_the_spec_do_not_
     assert digest_of(changed) == digest_of(study_in(tmp_path / "a"))
 
 
+def test_the_name_that_a_library_gives_its_types_does_not_count(tmp_path, monkeypatch):
+    """jax 0.10 calls its arrays jaxlib._jax.Array, jax 0.11 Array; recorded evidence must fit both."""
+    one = study_in(tmp_path / "a")
+    other = study_in(tmp_path / "b")
+    elsewhere = type("Array", (jax.Array,), {"__module__": "jaxlib.elsewhere"})
+    monkeypatch.setitem(other.arm("arm").__globals__, "Array", elsewhere)
+    assert digest_of(one) == digest_of(other)
+
+
+def test_a_class_of_ones_own_counts_in_an_annotation_too(tmp_path):
+    text = STUDY.replace("class Seen", "class Own:\n    scale = 1\n\nclass Seen")
+    text = text.replace(
+        "def slower(w):", "class Pair:\n    first: Own\n\ndef slower(w, pair=Pair):"
+    )
+    one = study_in(tmp_path / "a", text)
+    other = study_in(tmp_path / "b", text.replace("scale = 1", "scale = 2"))
+    assert digest_of(one) != digest_of(other)
+
+
 def test_the_name_and_the_folder_of_a_file_do_not_count(tmp_path):
     one = study_in(tmp_path / "a")
     other = study_in(tmp_path / "b" / "deep", name="other.py")

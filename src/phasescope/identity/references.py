@@ -6,26 +6,46 @@ import ast
 import dis
 import functools
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from .source import Definition
 
 _LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "LOAD_CLASSDEREF"}
+_ANNOTATIONS = {"annotation", "returns"}
 
 
 @functools.cache
 def dotted_names(node: ast.AST) -> list[tuple[str, ...]]:
     """Dotted names as far as they are written out: `data.lengths` of `data.lengths(spec)[0]`."""
+    return sorted(_chains(ast.walk(node)))
+
+
+@functools.cache
+def names_of_types(node: ast.AST) -> set[tuple[str, ...]]:
+    """The dotted names that stand in annotations and nowhere else."""
+    return set(dotted_names(node)) - _chains(_without_annotations(node))
+
+
+def _without_annotations(node: ast.AST) -> Iterator[ast.AST]:
+    yield node
+    for name, value in ast.iter_fields(node):
+        if name not in _ANNOTATIONS:
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST):
+                    yield from _without_annotations(child)
+
+
+def _chains(parts: Iterable[ast.AST]) -> set[tuple[str, ...]]:
     found = set()
     inner = set()
-    for part in ast.walk(node):
+    for part in parts:
         chain = _dotted(part)
         if chain and id(part) not in inner:
             found.add(chain)
         while isinstance(part, ast.Attribute):
             part = part.value
             inner.add(id(part))
-    return sorted(found)
+    return found
 
 
 def _dotted(node: ast.AST) -> tuple[str, ...]:

@@ -30,7 +30,14 @@ from .objects import (
     name_in_library,
     plain_function,
 )
-from .references import all_codes, dotted_names, global_names, imports_inside, names_outside
+from .references import (
+    all_codes,
+    dotted_names,
+    global_names,
+    imports_inside,
+    names_of_types,
+    names_outside,
+)
 from .source import Definition, Source, Unidentified, definition_of, sources, text_of
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range, slice)
@@ -247,8 +254,11 @@ class Walk:
         """The global names and dotted names that a text refers to, each with what it stands for."""
         wanted = None if code is None else global_names(code) | names_outside(node)
         found = []
+        types_only = names_of_types(node)
         for chain in dotted_names(node):
             if (wanted is None or chain[0] in wanted) and chain[0] in scope:
+                if chain in types_only and not self._is_own_type(scope[chain[0]], chain[1:]):
+                    continue
                 name = ".".join(chain)
                 try:
                     found.append(f"{name}={self._resolved(scope[chain[0]], chain[1:])}")
@@ -257,6 +267,15 @@ class Walk:
         for module, name in imports_inside(node):
             found.append(f"{module}.{name}={self._imported(module, name, scope)}")
         return found
+
+    def _is_own_type(self, x: Any, rest: tuple[str, ...]) -> bool:
+        """Whether a name in an annotation stands for a class whose code counts.
+
+        Types of libraries are known by the text of the annotation alone: jax 0.10 and 0.11 give `Array` other names.
+        """
+        for name in rest:
+            x = getattr(x, name, None)
+        return isinstance(x, type) and self.counts(x.__module__)
 
     def _resolved(self, x: Any, rest: tuple[str, ...]) -> str:
         """What a dotted name stands for; names inside a library stand for themselves."""
