@@ -2,6 +2,8 @@
 
 import importlib
 import pkgutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -152,3 +154,27 @@ def test_fields_that_these_arms_ignore_are_refused(study, arm, field):
 def test_the_error_names_the_arms_that_read_the_field():
     with pytest.raises(SpecError, match="Arms that do: exhaustive"):
         run("regular_language", "symmetric", init_scale=0.1, store=False)
+
+
+OUTDATED = """
+import phasescope as ps
+from phasescope.verbs.context import default_context
+from phasescope.verbs.evidence import Evidence
+
+for name in {names}:
+    study = ps.find(name)
+    evidence = Evidence(study, default_context(False, False))
+    regimes = [regime for claim in study.claims for regime in claim.regimes]
+    for request in {{one for regime in regimes for one in regime.evidence}}:
+        if evidence.is_outdated(request):
+            print(request.file.name)
+"""
+
+
+def test_recorded_evidence_fits_the_code_of_today():
+    """In a process of its own: the decorators that check types here make other code of the same text."""
+    script = OUTDATED.format(names=STUDIES)
+    told = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert told.stdout == ""

@@ -75,11 +75,10 @@ def test_300_epochs_of_a_set_are_its_size_over_the_batch(name):
     assert (spec.length, spec.heads, spec.eta, spec.optimiser) == (5, 2, 1e-4, "adam")
 
 
-@pytest.mark.parametrize("name", ["self_training_S5", "control_S5"])
-def test_a_file_with_the_fields_of_both_models_still_tells_the_numbers_of_the_decoder(name):
-    ds = read(PIECES[name].file)
-    assert "vocabulary" in json.loads(ds.attrs["spec"])
+def test_a_file_tells_the_numbers_of_the_decoder_and_no_others():
+    ds = read(PIECES["control_S5"].file)
     spec = DecoderSpec.of(ds)
+    assert json.loads(ds.attrs["spec"]).keys() <= {f.name for f in dataclasses.fields(spec)}
     assert (spec.group, spec.width, spec.eta, spec.samples) == ("S5", 256, 1e-4, 500)
 
 
