@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import typer
+
 from ..errors import PhasescopeError, RunDiverged, StoreError, StudyBroken, SweepIncomplete
+
+if TYPE_CHECKING:
+    from ..ledger.ledger import Ledger
 
 CHANGED = 1  # of `check` and `report`: a word changed; of `repair`: something was damaged
 BAD_INPUT = 2
@@ -41,6 +48,14 @@ def code_of(error: PhasescopeError) -> int:
     if isinstance(error, StoreError):
         return UNREADABLE
     return BAD_INPUT
+
+
+def exit_with(ledger: Ledger) -> None:
+    """End with the code that says what the ledger found."""
+    if ledger.errors:
+        raise typer.Exit(NOT_CARRIED_OUT)
+    if ledger.surprises:
+        raise typer.Exit(CHANGED)
 
 
 def in_help() -> str:

@@ -1,4 +1,4 @@
-"""The arguments and flags of the commands, each with its help. A new flag is declared here and taken in `app`."""
+"""The arguments and flags of the commands, each with its help. A new flag is declared here and taken in `commands`."""
 
 from __future__ import annotations
 

@@ -1,0 +1,31 @@
+"""`phasescope fork`."""
+
+from __future__ import annotations
+
+from .. import flags
+
+
+def fork(
+    run: flags.RunId,
+    at: flags.ForkAt,
+    fields: flags.Fields = None,
+    clamp: flags.Clamp = None,
+    reset: flags.Reset = None,
+    out: flags.OutFile = None,
+    store: flags.StoreDir = None,
+    as_json: flags.Json = False,
+) -> None:
+    """Go on from the state of a stored run at a time, with parameters held fixed or reset, or other numbers.
+
+    Example: phasescope fork 4ddf eta=0.01 --at 100 --clamp W
+    """
+    from ..exports import check_out, write_out
+    from ..forks import fork_run
+    from ..output import emit
+    from ..results import run_summary, show_run
+
+    check_out(out)
+    ds = fork_run(run, at, fields or [], clamp or [], reset or [], store)
+    write_out(ds, out)
+    summary = run_summary(ds, all_times=False, out=out)
+    emit(summary, as_json, show_run, summary, ds)

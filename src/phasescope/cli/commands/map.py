@@ -1,0 +1,58 @@
+"""`phasescope map`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from .. import flags
+from ..chosen import formats_in
+from ..names import check_ids
+
+
+def map_(
+    study: flags.StudyName,
+    claim: flags.ClaimName,
+    fields: flags.MapFields = None,
+    regime: flags.MapRegime = None,
+    refine: flags.Refine = 0,
+    at: flags.At = None,
+    full: flags.Full = False,
+    format: flags.Format = "png",
+    out: flags.OutDir = Path("phasescope-figures"),
+    data: flags.MapData = None,
+    dry_run: flags.DryRun = False,
+    store: flags.MapStore = None,
+    as_json: flags.Json = False,
+) -> None:
+    """Where a claim stops holding: its check at every cell of a grid, drawn with its zero line.
+
+    Example: phasescope map regular_language fig2 lam=0.5:50:24:log eta=0.01:1:24:log --refine 4
+    """
+    check_ids([study], claim=claim)
+    from ... import find
+    from ...verbs.map import map as map_claim
+    from ..arguments import axis
+    from ..exports import check_out, write_out
+    from ..maps import draw_to, map_cost, map_numbers, map_summary, show_map
+    from ..output import emit
+
+    check_out(data)
+    formats = formats_in(format)
+    chosen = find(study)
+    asked: dict[str, Any] = {
+        "regime": regime,
+        "refine": refine,
+        "at": axis(at, "--at") if at else None,
+        "full": full,
+        **map_numbers(chosen, claim, regime, fields or []),
+    }
+    if dry_run:
+        cost = map_cost(chosen, claim, **asked)
+        emit(cost, as_json, show_map, cost)
+        return
+    found = map_claim(chosen, claim, store=store or False, **asked)
+    write_out(found, data)
+    files = draw_to(found, out, formats)
+    summary = map_summary(found, [*files, *([data] if data else [])])
+    emit(summary, as_json, show_map, summary)
