@@ -308,6 +308,8 @@ def _from_file(path: Path) -> Study:
         raise StudyNotFound(f"there is no file {path}.") from None
     if not path.is_file():
         raise StudyNotFound(f"{path} is not a file.")
+    if path.suffix != ".py":
+        raise StudyNotFound(f"{path} is no Python file: the name of a study's file ends in .py.")
     return _load_file(path.resolve(), found.st_mtime_ns, found.st_size)
 
 

@@ -62,6 +62,14 @@ questions = {
     "regime=3": lambda: ps.check("regular_language", claim="eq.2", regime=3),
     "figure=3": lambda: ps.draw("regular_language", figure=3),
     "out=3": lambda: ps.draw("regular_language", figure="figure_2", out=3),
+    "format=gif": lambda: ps.draw("regular_language", figure="figure_2", format="gif", store=sys.argv[1]),
+    "format=3": lambda: ps.draw("regular_language", figure="figure_2", format=3, store=sys.argv[1]),
+    "keep=3": lambda: run(keep=3),
+    "keep=loss": lambda: run(keep="loss"),
+    "keep=[3]": lambda: run(keep=[3]),
+    "executor=3": lambda: sweep(lam=[2, 3], executor=3),
+    "max_length=10**8": lambda: run(max_length=10**8),
+    "a file of text": lambda: ps.run("/etc/passwd", "arm"),
     "open(3)": lambda: ps.open(3),
     "open('')": lambda: ps.open(""),
     "a task": lambda: __import__("phasescope.verbs.sweep_layout", fromlist=["Task"]).Task(
@@ -79,10 +87,18 @@ json.dump(answers, sys.stdout)
 
 
 @pytest.fixture(scope="module")
-def answers():
+def store_of_drawings(tmp_path_factory):
+    return tmp_path_factory.mktemp("questions") / "store"
+
+
+@pytest.fixture(scope="module")
+def answers(store_of_drawings):
     """What plain Python says to each question."""
     done = subprocess.run(
-        [sys.executable, "-c", ASKING], capture_output=True, text=True, check=True
+        [sys.executable, "-c", ASKING, str(store_of_drawings)],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return json.loads(done.stdout)
 
@@ -91,6 +107,7 @@ SEED = "SpecError: regular_language: a seed is a whole number from 0 to 42949672
 SEEDS = "SpecError: regular_language: seeds are one or more different numbers from 0 to 4294967295, all of them whole, got "
 TIMES = "SpecError: regular_language: `at` is a list of times, such as at=[1, 10], got at="
 BLOCK = "SpecError: regular_language: a block has one or more lanes, got block="
+KEEP = 'SpecError: regular_language.symmetric: keep is a list of names, such as keep=["loss"], got keep='
 
 
 @pytest.mark.parametrize(
@@ -155,12 +172,30 @@ BLOCK = "SpecError: regular_language: a block has one or more lanes, got block="
         ("regime=3", "SpecError: a regime is one of published, theory, beyond, got regime=3."),
         ("figure=3", "SpecError: the id of a figure is a word, got figure=3."),
         ("out=3", "SpecError: out is the path of a folder, got out=3."),
+        ("format=gif", 'SpecError: figures cannot be drawn as "gif". Known: pdf, png, svg.'),
+        ("format=3", "SpecError: the format of a figure is a word, such as png, got format=3."),
+        ("keep=3", KEEP + "3."),
+        ("keep=loss", KEEP + "'loss'."),
+        ("keep=[3]", KEEP + "[3]."),
+        (
+            "executor=3",
+            "SpecError: regular_language.symmetric: executor is one of concurrent.futures, such as ps.workers(2), got",
+        ),
+        ("max_length=10**8", "SpecError: regular_language: max_length must be at most 100000"),
+        (
+            "a file of text",
+            "StudyNotFound: /etc/passwd is no Python file: the name of a study's file ends in .py.",
+        ),
         ("open(3)", "SpecError: a run is an id, or the path of a folder or file, got 3."),
         ("open('')", "SpecError: a run is an id, or the path of a folder or file, got ''."),
     ],
 )
 def test_a_wrong_question_is_answered_in_one_sentence(question, answer, answers):
     assert answers[question].startswith(answer)
+
+
+def test_nothing_is_run_for_a_figure_in_a_format_that_is_none(answers, store_of_drawings):
+    assert not store_of_drawings.exists()
 
 
 # --- on a command line ----------------------------------------------------------------------------------------------

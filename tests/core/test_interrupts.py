@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -172,3 +173,28 @@ def test_an_interrupt_while_a_compiled_library_is_imported_ends_in_order(trial, 
     kept = "Stopped. What was done is kept; the same command goes on from there.\n"
     assert (process.returncode, said) == (130, kept)
     assert Store(tmp_path / "store").repair().damaged == []
+
+
+AT_START = """
+import os, signal, sys
+
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == "phasescope.cli.app":
+            os.kill(os.getpid(), signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.meta_path.insert(0, Interrupting())
+from phasescope.cli import main
+main()
+"""
+
+
+def test_an_interrupt_while_the_commands_are_imported_is_one_word():
+    done = subprocess.run([sys.executable, "-c", AT_START], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "Stopped.\n")
+
+
+def test_the_installed_command_begins_where_an_interrupt_is_one_word():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    assert project["scripts"]["phasescope"] == "phasescope.cli:main"

@@ -62,8 +62,9 @@ def wanted_of(
 def _names(who: str, keep: Iterable[str] | None, may_be_empty: bool) -> tuple[str, ...]:
     if keep is None:
         return ()
-    given = [keep] if isinstance(keep, str) else list(keep)
-    if isinstance(keep, str) or not all(isinstance(name, str) for name in given):
+    is_list = isinstance(keep, Iterable) and not isinstance(keep, str)
+    given = list(keep) if is_list else []
+    if not is_list or not all(isinstance(name, str) for name in given):
         raise SpecError(
             f'{who}: keep is a list of names, such as keep=["loss"], got keep={keep!r}.'
         )

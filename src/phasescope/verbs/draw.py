@@ -85,13 +85,12 @@ def draw(
 
     **Returns:** the files. A figure that cannot be drawn is a warning.
 
-    **Raises:** `StudyNotFound` for an unknown study or figure, `SpecError` for an unknown format or if
-    evidence is given and no figure is named.
+    **Raises:** `StudyNotFound` for an unknown study, `NameNotFound` for an unknown figure, `SpecError` for
+    an unknown format or if evidence is given and no figure is named.
     """
     from .context import default_context
 
     chosen = [find(s) for s in (studies or installed())]
-    formats = (format,) if isinstance(format, str) else tuple(format)
     if evidence is not None:
         chosen = [_with_own_evidence(study, figure, evidence) for study in chosen]
     return draw_figures(
@@ -99,9 +98,22 @@ def draw(
         default_context(store, progress),
         as_folder(out, "out"),
         None if figure is None else [figure],
-        formats,
+        format,
         full,
     )
+
+
+def _formats(asked: str | Sequence[str]) -> tuple[str, ...]:
+    """The formats that were asked for, each of which a figure can be drawn in."""
+    formats = tuple(asked) if isinstance(asked, list | tuple) else (asked,)
+    for format in formats:
+        if not isinstance(format, str):
+            raise SpecError(
+                f"the format of a figure is a word, such as png, got format={format!r}."
+            )
+        if format not in METADATA:
+            raise SpecError(f'figures cannot be drawn as "{format}". {nearest(format, METADATA)}')
+    return formats
 
 
 def _with_own_evidence(study: Study, figure: str | None, given: Own | Sequence[Own]) -> Study:
@@ -125,13 +137,14 @@ def draw_figures(
     context: Context,
     out: Path,
     ids: Sequence[str] | None = None,
-    formats: Sequence[str] = ("png",),
+    formats: str | Sequence[str] = ("png",),
     full: bool = False,
 ) -> list[Path]:
     """Draw the figures (those of some ids, if given) and return the files. One that cannot be drawn is warned of."""
     from .evidence import Evidence
 
     paths: list[Path] = []
+    formats = _formats(formats)
     chosen = _chosen(list(studies), ids)
     make_out_folder(out, "write figures into")
     for study, figures in chosen:
@@ -150,9 +163,6 @@ def draw_all(
     """Each figure in turn; one whose evidence or drawing fails is named and does not stop the rest."""
     from ..engine.precision import exact_numbers
 
-    for format in formats:
-        if format not in METADATA:
-            raise SpecError(f'figures cannot be drawn as "{format}". {nearest(format, METADATA)}')
     study = evidence.study.name
     make_out_folder(out, "write figures into")
     with evidence.context.meter(f"{study}: drawing", len(figures)) as tick:

@@ -16,7 +16,7 @@ import xarray as xr
 
 from ..analysis.lanes import mark_swept
 from ..claims.tied import Tied, untied
-from ..errors import SweepIncomplete
+from ..errors import SpecError, SweepIncomplete
 from ..plan.plan import Arm
 from ..plan.reductions import Reduction
 from ..plan.times import Times
@@ -148,6 +148,10 @@ def run_layout(layout: Layout, context: Context, executor: futures.Executor | No
 
     Raises `SweepIncomplete` if other processes were to do it, and could not do all.
     """
+    if not isinstance(executor, futures.Executor | None):
+        raise SpecError(
+            f"{layout.name}: executor is one of concurrent.futures, such as ps.workers(2), got executor={executor!r}."
+        )
     if executor is not None and not _is_local(executor):
         outcome = carry_out_elsewhere(layout, context, executor)
         if outcome.aside or outcome.ended:

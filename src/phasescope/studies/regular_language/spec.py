@@ -21,6 +21,7 @@ class Spec(ps.Spec):
         symbol=r"L_{\max}",
         doc="longest string; by default 6, for parity 2 base_length - 2",
         at_least=2,
+        at_most=100_000,  # the scores of a run are a table of its square: 80 GB
     )
     base_length: int = ps.field(
         4, symbol="L_0", doc="parity: length of the input of the chain of thought", at_least=2
