@@ -42,6 +42,14 @@ def test_a_guard_is_not_part_of_the_margin():
     assert (ps.at_most([1.0], 2.0) & ps.guard(ps.positive([1e-9, 1.0]))).margin == 0.5
 
 
+def test_without_its_guards_a_verdict_is_that_of_the_other_checks():
+    found = ps.at_most([1.0], 2.0, "loss") & ps.guard(ps.positive([-1.0], "movement"))
+    assert found.outcome == ps.Outcome.UNDECIDED
+    assert found.unguarded.outcome == ps.Outcome.HOLDS
+    assert found.unguarded.measured == "loss = 1"
+    assert ps.guard(ps.positive([1.0])).unguarded.outcome == ps.Outcome.UNDECIDED
+
+
 def test_a_guard_that_is_not_met_is_undecided_and_never_fails():
     found = ps.at_most([1.0], 2.0) & ps.guard(ps.positive([-1.0]))
     assert found.outcome.value == "undecided"

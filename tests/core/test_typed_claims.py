@@ -303,6 +303,20 @@ def test_because_is_filled_in_from_the_verdict(store):
     assert row.because.endswith("time=3, decreasing")
 
 
+def test_because_says_what_is_found_without_a_guard(store):
+    def loses(run: xr.Dataset) -> ps.Verdict:
+        """The loss falls, in a run of some length."""
+        long = ps.guard(ps.at_least(run.sizes["time"], 1000, "records"))
+        return ps.decreasing(run.loss, "loss", along="time") & long
+
+    why = "too short: {where}; without that it {unguarded.outcome}: {unguarded.measured}"
+    rows = ps.on("training", ps.runs(quadratic), expect="undecided", because=why)
+    (row,) = ps.check(study_of(claim(rows, check=loses)))
+    assert row.word == "undecided"
+    assert "without that it holds: loss" in row.because
+    assert "records" not in row.because
+
+
 def test_a_fact_that_no_verdict_has_is_an_error():
     with pytest.raises(ps.PlanError, match="valu"):
         ps.on("training", ps.runs(quadratic), expect="false", because="{valu}")

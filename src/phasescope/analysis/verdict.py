@@ -116,6 +116,17 @@ class Verdict:
         return self.parts or (self,)
 
     @property
+    def unguarded(self) -> Verdict:
+        """What the checks say without their guards: information beside an undecided verdict, not its outcome.
+
+            >>> flat = ps.guard(ps.positive([0.0], "movement"))
+            >>> verdict = ps.at_most([0.1], 0.5, "loss") & flat
+            >>> verdict.outcome.value, verdict.unguarded.outcome.value, verdict.unguarded.measured
+            ('undecided', 'holds', 'loss = 0.1')
+        """
+        return all_of(part for part in self.elementary if not part.is_guard)
+
+    @property
     def against_stated(self) -> bool:
         """It fails, and what breaks is a bound that the paper states."""
         return any(

@@ -33,7 +33,18 @@ class RegimeName(enum.StrEnum):
 
 
 # What `because` may speak of: facts of the verdict.
-FACTS = ("value", "where", "at", "margin", "measured", "required", "parts", "reach", "sizes")
+FACTS = (
+    "value",
+    "where",
+    "at",
+    "margin",
+    "measured",
+    "required",
+    "parts",
+    "unguarded",
+    "reach",
+    "sizes",
+)
 GOOD_WORDS = {
     Kind.FIGURE: Word.REPRODUCED,
     Kind.RELEASED: Word.REPRODUCED,
@@ -108,8 +119,9 @@ def on(
     - `expect`: the word that has been established; the good one of the kind if not given: "holds",
       "reproduced" for a figure or a released number, "as_before" for a regression.
     - `because`: why, if it is not one of the good ones: a template over the verdict, in which
-      `{value:.3g}`, `{where}`, `{margin:.2g}`, `{at[time]:g}` and `{parts[0].value:.3g}` are filled
-      in. Measured numbers are never typed in.
+      `{value:.3g}`, `{where}`, `{margin:.2g}`, `{at[time]:g}`, `{parts[0].value:.3g}` and, for a row
+      that only a guard leaves undecided, `{unguarded.measured}` are filled in. Measured numbers are
+      never typed in.
     - `breaks`: an assumption that the evidence breaks on purpose, if no function of the Spec can
       tell.
 
