@@ -214,6 +214,11 @@ COUNTER_EXAMPLES: dict[str, list[Change]] = {
     "ours-ratio-longer": [flipped("dt_entropy"), backwards("dt_entropy", "ratio"), backwards("dt_entropy", "time")],
     "sec6-cause": [above_one, scaled("lag", 0.8), flipped("lag"), lost("lag")],
     "ours-memory": [scaled("lag", 20.0), flipped("z_ct"), lost("lag")],
+    "ours-memory-counterfactual": [scaled("lag_present", 20.0), flipped("z_ct"), lost("lag_present")],
+    "ours-memory-measures": [
+        backwards("lag_present", "eta_Z"), scaled("lag_present", 2.0), flipped("lag"), lost("lag_present"),
+    ],
+    "ours-memory-measures-weak": [scaled("lag_present", 1.2), scaled("lag", 0.8), flipped("z_ct"), lost("lag_present")],
     "ours-memory-small": [backwards("lag", "eta_Z"), scaled("lag", 20.0), flipped("lag"), lost("lag")],
     "ours-lag-numbers": [scaled("lag", 1.2), backwards("lag", "eta_Z"), lost("lag")],
     "ours-control": [exchanged, scaled("z_dt", -1.0), lost("z_dt")],

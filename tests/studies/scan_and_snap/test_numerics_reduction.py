@@ -122,6 +122,36 @@ def test_lag_is_the_ratio_of_the_true_velocity_to_that_of_the_projected_pull():
     )
 
 
+def test_the_present_lag_is_the_ratio_to_the_velocity_under_a_decoder_without_memory():
+    """Y = F S with the current F in the place of Y, at the residuals of Y: by matrices."""
+    weights = random_state(SMALL, 4)
+    state = levels.WithResiduals(weights, jnp.array(1.3), jnp.array(-0.4), jnp.array(-0.2))
+    K, M, C = SMALL.labels, int(SMALL.M), SMALL.common
+    F, Y, R = dense(weights, SMALL)
+    S = np.full((K, M), -0.2)
+    S[:, :K] = -0.4
+    S[np.arange(K), np.arange(K)] = 1.3
+    f = F[:, 0]
+    velocity = lambda g: (f * (g - f * (f @ g)))[:C].sum()
+    np.testing.assert_allclose(
+        jax.jit(levels.present_lag)(state, profile(SMALL)),
+        velocity(Y @ R[0]) / velocity(F @ S @ R[0]),
+        rtol=1e-11,
+    )
+
+
+def test_training_with_residuals_is_training_and_the_sum_of_its_residuals():
+    weights = random_state(SMALL, 5)
+    state = levels.WithResiduals(weights, *jnp.zeros(3))
+    moving = jax.jit(levels.with_residuals_velocity)(state, profile(SMALL), 2.0, 3.0)
+    _, _, R = dense(weights, SMALL)
+    ascent = jax.jit(class_symmetry.gradient)(weights, profile(SMALL))
+    np.testing.assert_allclose(moving.weights.z_c, 3 * ascent.z_c, atol=1e-14)
+    np.testing.assert_allclose(moving.weights.A, 2 * ascent.A, atol=1e-14)
+    found = [moving.own, moving.other, moving.rest]
+    np.testing.assert_allclose(found, 2 / SMALL.labels * R[0, [0, 1, SMALL.labels]], rtol=1e-12)
+
+
 def test_theory_beta_is_its_matrix_form():
     K, M, rho = 5, 40.0, 0.2
     E = rho * (np.ones((K, K)) - np.eye(K))
@@ -172,7 +202,9 @@ def solved_by_scipy(velocity, start, t):
     return shape(jnp.array(out.y[:, -1]))
 
 
-@pytest.mark.parametrize("arm", ["symmetric", "decoupled", "theory", "memoryless"])
+@pytest.mark.parametrize(
+    "arm", ["symmetric", "decoupled", "theory", "memoryless", "with_residuals"]
+)
 def test_flows_agree_with_scipy(arm):
     spec = Spec(common=2, distinct=3, eta_Z=0.7, optimiser="flow", horizon=2000.0)
     p, rates = profile(spec), class_symmetry.by_table(1.0, 0.7)
@@ -188,12 +220,20 @@ def test_flows_agree_with_scipy(arm):
             lambda s: levels.memoryless_velocity(s, p, 1.0, 0.7),
             levels.memoryless_zeros(3, 2),
         ),
+        "with_residuals": (
+            lambda s: levels.with_residuals_velocity(s, p, 1.0, 0.7),
+            levels.with_residuals_zeros(3, 2),
+        ),
     }[arm]
     wanted = solved_by_scipy(velocity, start, 2000.0)
     numbers = {"common": 2, "distinct": 3, "eta_Z": 0.7, "horizon": 2000.0}
     if arm == "symmetric":
         numbers["optimiser"] = "flow"
     found = ps.run(study, arm, at=[2000.0], store=False, progress=False, **numbers)
+    if arm == "with_residuals":
+        lag = jax.jit(levels.present_lag)(wanted, p)
+        np.testing.assert_allclose(found.lag_present[-1], lag, rtol=1e-6)
+        wanted = wanted.weights
     np.testing.assert_allclose(found.z_dt[-1, 0], wanted.z_d, rtol=1e-7)
     np.testing.assert_allclose(found.z_ct[-1, 0], wanted.z_c, rtol=1e-7)
 

@@ -27,6 +27,7 @@ study = ps.Study(
         theory.decoupled,
         theory.theory,
         theory.memoryless,
+        theory.with_residuals,
         theory.closed_form,
     ),
     claims=claims,

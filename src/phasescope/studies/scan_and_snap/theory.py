@@ -1,5 +1,5 @@
 """Arms of theory: the decoupled decoder (L1), the closed theory (L2), the memoryless control,
-and the closed forms."""
+training with its residuals beside it, and the closed forms."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from .observables import (
     measure_memoryless,
     measure_symmetric,
     measure_theory,
+    measure_with_residuals,
 )
 from .reductions import class_symmetry, levels
 from .spec import FLOW, RATES, SIZES, Spec
@@ -70,6 +71,22 @@ def memoryless(spec: Spec) -> ps.Plan:
         init=lambda key: levels.memoryless_zeros(spec.distinct, spec.common),
         stages=(follow(velocity, spec),),
         measure=lambda state: measure_memoryless(state, spec),
+        derive=derive,
+    )
+
+
+@ps.arm(reads=FLOW)
+def with_residuals(spec: Spec) -> ps.Plan:
+    """True gradient flow (L0) with its residuals summed beside it, to tell what the present attention would have made of them."""
+    data = class_symmetry.profile(spec)
+
+    def velocity(state: levels.WithResiduals) -> levels.WithResiduals:
+        return levels.with_residuals_velocity(state, data, spec.rate_Y, spec.eta_Z)
+
+    return ps.Plan(
+        init=lambda key: levels.with_residuals_zeros(spec.distinct, spec.common),
+        stages=(follow(velocity, spec),),
+        measure=lambda state: measure_with_residuals(state, spec),
         derive=derive,
     )
 

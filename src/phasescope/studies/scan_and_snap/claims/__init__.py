@@ -3,6 +3,7 @@
 from . import (
     attention,
     bookkeeping,
+    counterfactual,
     counts,
     curves,
     decoder,
@@ -37,6 +38,7 @@ claims = (
     *snapping.claims,
     *rates.claims,
     *freezing.claims,
+    *counterfactual.claims,
     *curves.claims,
     *experiments.claims,
     *figure_6.claims,

@@ -12,7 +12,7 @@ import phasescope as ps
 
 from ..closed_forms import t_bar, t_snap
 from ..data import common_weight
-from ..theory import closed_form, decoupled, memoryless, theory
+from ..theory import closed_form, decoupled, memoryless, theory, with_residuals
 from ..training import population, sampled, symmetric
 from . import tables
 
@@ -119,6 +119,10 @@ inside_decoupled = inside(decoupled, sizes=INSIDE[1:])
 inside_theory = inside(theory)
 # The same where the attention is as fast as the decoder, or faster: Assumption 1 (c) is broken.
 inside_fast = inside(symmetric, FAST, sizes=INSIDE[1:], optimiser="flow")
+# Both with the residuals of training summed beside it, and Syn-Small.
+inside_residuals = inside(with_residuals)
+inside_residuals_fast = inside(with_residuals, FAST, sizes=INSIDE[1:])
+small_residuals = ps.sweeps(with_residuals, **_small)
 # Three common tokens, each as frequent in every class.
 inside_several = inside(symmetric, common=3, sizes=INSIDE[:1], optimiser="flow")
 inside_several_theory = inside(theory, common=3, sizes=INSIDE[:1])

@@ -17,7 +17,7 @@ import numpy as np
 
 import phasescope as ps
 
-TRUE = ("symmetric", "population")
+TRUE = ("symmetric", "population", "with_residuals")
 PRINTED = ("theory",)
 ARMS = {"population": TRUE, "printed equations": PRINTED, "training": ("sampled",)}
 

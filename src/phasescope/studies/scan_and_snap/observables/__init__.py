@@ -2,7 +2,13 @@
 the records."""
 
 from .derive import derive
-from .measure import measure_full, measure_memoryless, measure_symmetric, measure_theory
+from .measure import (
+    measure_full,
+    measure_memoryless,
+    measure_symmetric,
+    measure_theory,
+    measure_with_residuals,
+)
 from .observed import Observed
 
 __all__ = [
@@ -12,4 +18,5 @@ __all__ = [
     "measure_memoryless",
     "measure_symmetric",
     "measure_theory",
+    "measure_with_residuals",
 ]

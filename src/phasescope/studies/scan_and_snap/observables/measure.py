@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import jax.numpy as jnp
@@ -100,6 +101,13 @@ def measure_symmetric(state: class_symmetry.State, spec: Spec) -> Observed:
         gap_rest=a - o,
         xi_eff=(force.z_d[-1] * data.K / f.d[-1] ** 2)[None],
     )
+
+
+def measure_with_residuals(state: levels.WithResiduals, spec: Spec) -> Observed:
+    """A state of training whose residuals are summed beside it."""
+    seen = measure_symmetric(state.weights, spec)
+    present = levels.present_lag(state, class_symmetry.profile(spec))
+    return dataclasses.replace(seen, lag_present=present)
 
 
 def measure_theory(state: levels.Closed, spec: Spec) -> Observed:

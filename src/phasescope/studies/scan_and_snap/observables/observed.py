@@ -50,6 +50,10 @@ class Observed(ps.Observables):
     lag: Scalar = ps.field(
         doc="velocity of the common tokens' logits over that of the pull projected on the current directions"
     )
+    lag_present: Scalar = ps.field(
+        doc="velocity of the common tokens' logits over that with the decoder which the present attention would have made "
+        "of the same residuals"
+    )
     xi_eff: Classes = ps.field(
         symbol=r"\xi", doc="velocity of the top distinct logit, K / (eta_Z f^2) times"
     )

@@ -130,6 +130,12 @@ def logits(state: State, f: Direction) -> tuple[Array, Array, Array]:
     return a, b, (f.d * state.O).sum(0) + (f.c * state.V).sum(0)
 
 
+def predicted(state: State, profile: Profile) -> Prediction:
+    """What the model says at a state."""
+    f = direction(state.z_d, state.z_c, profile)
+    return predict(*logits(state, f), profile)
+
+
 def pull(state: State, p: Prediction, profile: Profile) -> tuple[Array, Array]:
     r"""$g_n = Y r_n$ on the class's own distinct tokens and on the common ones."""
     K = profile.K
@@ -142,7 +148,7 @@ def gradient(state: State, profile: Profile) -> State:
     """L0: the ascent direction of the mean log-likelihood, for each single entry of $Y$ and $Z$."""
     f = direction(state.z_d, state.z_c, profile)
     p = predict(*logits(state, f), profile)
-    z_d, z_c = _attention_gradient(state, f, p, profile)
+    z_d, z_c = attention_gradient(state, f, p, profile)
     K = profile.K
     M = profile.M
     return State(
@@ -161,7 +167,7 @@ def decoupled(state: State, profile: Profile) -> State:
     the attention's is true."""
     f = direction(state.z_d, state.z_c, profile)
     p = predict(*logits(state, f), profile)
-    z_d, z_c = _attention_gradient(state, f, p, profile)
+    z_d, z_c = attention_gradient(state, f, p, profile)
     K = profile.K
     M = profile.M
     own, other = inverse_gram(f.rho, K)
@@ -209,14 +215,15 @@ def lag(state: State, profile: Profile) -> Array:
     squares: 1 if the attention never moved."""
     f = direction(state.z_d, state.z_c, profile)
     p = predict(*logits(state, f), profile)
-    _, true = _attention_gradient(state, f, p, profile)
+    _, true = attention_gradient(state, f, p, profile)
     _, beta = coefficients(state, profile)
     return true.sum(0) / ((profile.q / profile.K) * f.rho * (1 - f.rho) * (profile.K - 1) * beta)
 
 
-def _attention_gradient(
+def attention_gradient(
     state: State, f: Direction, p: Prediction, profile: Profile
 ) -> tuple[Array, Array]:
+    """The ascent direction of the attention's logits under the decoder of `state`, at these residuals."""
     g_d, g_c = pull(state, p, profile)
     mean = (f.d * g_d).sum(0) + (f.c * g_c).sum(0)
     return f.d * (g_d - f.d * mean) / profile.K, (profile.q / profile.K) * f.c * (g_c - f.c * mean)

@@ -8,16 +8,21 @@ $$\xi = \gamma (K-1) \beta \rho, \quad \dot z_d = \tfrac{\eta_Z}{K} f_d^2\, \xi,
 
 **The memoryless control** is the true dynamics but for one thing: the decoder is $Y = F(t) S$ with the *current* $F$ and
 the accumulated residuals $S$, $\dot S = \eta_Y R / K$, so that it forgets how attention looked when it learnt.
+
+**Training with residuals** is the true dynamics, with $S$ summed beside it: it says at every time what the present
+attention would have made of the residuals that training has met.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from .. import closed_forms
+from . import class_symmetry
 from .class_symmetry import Direction, Prediction, Profile, direction, inverse_gram, predict
 
 
@@ -37,6 +42,15 @@ class Memoryless(NamedTuple):
 
     z_d: Float[Array, "distinct *lanes"]
     z_c: Float[Array, "common *lanes"]
+    own: Float[Array, "*lanes"]
+    other: Float[Array, "*lanes"]
+    rest: Float[Array, "*lanes"]
+
+
+class WithResiduals(NamedTuple):
+    """Training, and the residuals that it has met: of the own label, of another, of an output that is no label."""
+
+    weights: class_symmetry.State
     own: Float[Array, "*lanes"]
     other: Float[Array, "*lanes"]
     rest: Float[Array, "*lanes"]
@@ -110,3 +124,44 @@ def memoryless_velocity(state: Memoryless, profile: Profile, eta_Y: Any, eta_Z: 
         other=-(eta_Y / K) * p.other,
         rest=-(eta_Y / K) * p.rest,
     )
+
+
+def with_residuals_zeros(distinct: int, common: int) -> WithResiduals:
+    """The start of training with residuals."""
+    nothing = jnp.zeros(())
+    return WithResiduals(class_symmetry.zeros(distinct, common), nothing, nothing, nothing)
+
+
+def with_residuals_velocity(
+    state: WithResiduals, profile: Profile, eta_Y: Any, eta_Z: Any
+) -> WithResiduals:
+    """Gradient flow of training, and of the sum of its residuals."""
+    K = profile.K
+    rates = class_symmetry.by_table(eta_Y, eta_Z)
+    ascent = class_symmetry.gradient(state.weights, profile)
+    p = class_symmetry.predicted(state.weights, profile)
+    return WithResiduals(
+        weights=jax.tree.map(lambda g, eta: eta * g, ascent, rates),
+        own=(eta_Y / K) * p.mu,
+        other=-(eta_Y / K) * p.other,
+        rest=-(eta_Y / K) * p.rest,
+    )
+
+
+def present_lag(state: WithResiduals, profile: Profile) -> Array:
+    r"""$\dot z$ of the common tokens over the one that the decoder $Y = F(t) S(t)$ would give them,
+    at the residuals of training: 1 if the attention never moved."""
+    weights = state.weights
+    K = profile.K
+    f = direction(weights.z_d, weights.z_c, profile)
+    p = class_symmetry.predicted(weights, profile)
+    forgetful = weights._replace(
+        A=f.d * state.own,
+        B=f.d * state.other,
+        O=f.d * state.rest,
+        U=f.c * (state.own + (K - 1) * state.other),
+        V=f.c * (K * state.rest),
+    )
+    _, true = class_symmetry.attention_gradient(weights, f, p, profile)
+    _, present = class_symmetry.attention_gradient(forgetful, f, p, profile)
+    return true.sum(0) / present.sum(0)
