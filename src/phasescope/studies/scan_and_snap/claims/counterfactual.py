@@ -38,7 +38,7 @@ def begins_at_one(run: xr.Dataset) -> ps.Verdict:
         "population",
         *evidence.inside_residuals,
         expect="false",
-        because="where the decoder is ten times as fast or more, memory takes little: {measured}",
+        because="where the decoder is ten times as fast or more, memory takes less than half: {measured}",
     ),
     on("population", *evidence.inside_residuals_fast),
     id="ours-memory-counterfactual",
@@ -85,7 +85,13 @@ def the_projection_misses_a_part_of_the_memory(run):
 
 @claim(
     "Section 6: two measures of memory in weak correlation (ours)",
-    on("population", *evidence.inside_residuals),
+    on(
+        "population",
+        *evidence.inside_residuals,
+        expect="undecided",
+        because="with the decoder only ten times as fast they part at the larger overlap: {parts[0].measured}; at the smaller "
+        "one they agree: {parts[1].measured}",
+    ),
     id="ours-memory-measures-weak",
     kind="approx",
     whose="ours",

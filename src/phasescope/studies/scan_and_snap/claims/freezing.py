@@ -78,7 +78,7 @@ def the_decay_of_gamma_alone_freezes_attention(*runs):
         "population",
         *evidence.inside_true,
         expect="false",
-        because="where the decoder is ten times as fast or more, memory takes little: {measured}",
+        because="where the decoder is ten times as fast or more, memory takes less than half: {measured}",
     ),
     on("population", *evidence.inside_fast),
     id="ours-memory",
