@@ -1,6 +1,7 @@
-# Two commands do everything on a fresh machine:
+# These commands do everything on a fresh machine:
 #   make reproduce   installs, then makes the ledger and the figures of all installed studies at laptop size
 #   make test        installs, then runs the linter, the type checker and the tests
+#   make docs        installs, then builds the site (docs/, the pages of the studies) into site/
 # While working: make quick (the core alone), make full (also what takes longer than CI may).
 PYTHON ?= python3
 VENV ?= .venv
@@ -9,7 +10,7 @@ PARALLEL = -n 2 --dist loadfile --no-loadscope-reorder
 REPORT ?= phasescope-report
 STUDIES ?= regular_language lazy_to_rich scan_and_snap co_occurrence state_tracking
 
-.PHONY: reproduce test quick full lint types unit bench clean
+.PHONY: reproduce test quick full lint types unit docs bench clean
 
 reproduce: $(VENV)/.installed
 	$(BIN)/phasescope report --out $(REPORT)
@@ -34,6 +35,11 @@ quick: lint
 full: lint types
 	$(BIN)/pytest $(PARALLEL) -m "full or not full"
 
+# The site, into site/; warnings are errors, and it is read without a network. A report that was made becomes a part of it.
+docs: $(VENV)/.installed-docs
+	NO_MKDOCS_2_WARNING=1 PHASESCOPE_REPORT=$(REPORT) $(BIN)/python -m mkdocs build --strict
+	@echo "Open site/index.html."
+
 bench: $(VENV)/.installed-bench
 	for name in startup cluster $(STUDIES); do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
@@ -49,9 +55,13 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --editable '.[dev]' --editable examples/linear_modes
 	touch $@
 
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --editable '.[docs]' --editable examples/linear_modes
+	touch $@
+
 $(VENV)/.installed-bench: $(VENV)/.installed-dev
 	$(BIN)/python -m pip install --quiet --editable '.[bench]'
 	touch $@
 
 clean:
-	rm -rf $(VENV) phasescope-runs $(REPORT)
+	rm -rf $(VENV) phasescope-runs $(REPORT) site

@@ -1,0 +1,127 @@
+"""What the site is made of beside the pages of docs/, for MkDocs.
+
+* Pages that live elsewhere in the repository (README files of studies, CONTRIBUTING, ...) are taken from there: one source.
+* A link to a file of the repository leads to its page; a file that has none (a study in one file) gets one that shows it.
+* Formulas become MathML when the site is built, so that it needs neither a script nor a network to show them.
+* What `phasescope report` wrote becomes a part of the site, if it is there (`PHASESCOPE_REPORT`, else `phasescope-report`).
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import posixpath
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+from phasescope.report.mathematics import formula
+
+ROOT = Path(__file__).parents[1]
+STUDIES = ROOT / "src" / "phasescope" / "studies"
+REPORT = Path(os.environ.get("PHASESCOPE_REPORT", ROOT / "phasescope-report"))
+
+# Pages that are kept elsewhere, as path in the repository: address in the site.
+KEPT_ELSEWHERE = {
+    "README.md": "project/readme.md",
+    "CONTRIBUTING.md": "project/contributing.md",
+    "CHANGELOG.md": "project/changelog.md",
+    "SECURITY.md": "project/security.md",
+    "CODE_OF_CONDUCT.md": "project/conduct.md",
+    "RELEASING.md": "project/releasing.md",
+    "benchmarks/README.md": "project/benchmarks.md",
+}
+KEPT_ELSEWHERE |= {
+    f"src/phasescope/studies/{page.parent.name}/README.md": f"studies/{page.parent.name}.md"
+    for page in sorted(STUDIES.glob("[a-z]*/README.md"))
+}
+LANGUAGES = {".py": "python", ".toml": "toml", ".c": "c", ".cff": "yaml"}
+
+CODE = re.compile(r"(^```.*?^```$|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
+FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
+
+
+def address(path: str) -> str:
+    """Where the site has a file of the repository."""
+    if path in KEPT_ELSEWHERE:
+        return KEPT_ELSEWHERE[path]
+    if path.startswith("docs/"):
+        return path.removeprefix("docs/")
+    return f"source/{path}.md"
+
+
+def source_of(uri: str) -> str:
+    """The file of the repository behind a page of the site."""
+    kept = {uri: path for path, uri in KEPT_ELSEWHERE.items()}
+    return kept.get(uri, f"docs/{uri}")
+
+
+def linked(text: str, path: str) -> set[str]:
+    """The files of the repository that a page links to."""
+    prose = CODE.sub("", text)
+    folder = posixpath.dirname(path)
+    return {posixpath.normpath(posixpath.join(folder, found[1])) for found in LINK.finditer(prose)}
+
+
+def with_links_of_the_site(text: str, path: str) -> str:
+    """A page with its links to files of the repository as links to pages of the site."""
+    folder, here = posixpath.dirname(path), posixpath.dirname(address(path))
+
+    def changed(found: re.Match[str]) -> str:
+        target = posixpath.normpath(posixpath.join(folder, found[1]))
+        return f"]({posixpath.relpath(address(target), here or '.')}{found[2] or ''})"
+
+    parts = CODE.split(text)
+    return "".join(
+        part if index % 2 else LINK.sub(changed, part) for index, part in enumerate(parts)
+    )
+
+
+def shown(path: str) -> str:
+    """A page that shows a file of the repository."""
+    language = LANGUAGES.get(Path(path).suffix, "")
+    return f"# {path}\n\n```{language}\n{(ROOT / path).read_text()}\n```\n"
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the pages that are kept elsewhere, and one for every other file that is linked to."""
+    for path, uri in KEPT_ELSEWHERE.items():
+        if (ROOT / path).exists():
+            files.append(File.generated(config, uri, abs_src_path=str(ROOT / path)))
+    wanted: set[str] = set()
+    for file in files.documentation_pages():
+        wanted |= linked(file.content_string, source_of(file.src_uri))
+    for path in sorted(wanted - KEPT_ELSEWHERE.keys()):
+        if not path.startswith("docs/") and (ROOT / path).is_file():
+            files.append(File.generated(config, address(path), content=shown(path)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
+    """Links as they are in the site, and on the page about the report where it is."""
+    text = with_links_of_the_site(markdown, source_of(page.file.src_uri))
+    return text.replace("<!-- where the report is -->", where_the_report_is())
+
+
+def on_page_content(html_text: str, page: Any, config: Any, files: Files) -> str:
+    """Formulas as MathML."""
+    return FORMULA.sub(
+        lambda found: str(formula(html.unescape(found[2]), display=found[1] == "div")), html_text
+    )
+
+
+def where_the_report_is() -> str:
+    """A link, if the report was made before the site."""
+    if (REPORT / "index.html").exists():
+        return '<a href="report/index.html">The report of all studies</a>, as it was made for this site.'
+    return "This copy of the site was built without a report."
+
+
+def on_post_build(config: Any) -> None:
+    """Copy the report into the site."""
+    if (REPORT / "index.html").exists():
+        shutil.copytree(REPORT, Path(config.site_dir) / "report", dirs_exist_ok=True)

@@ -1,0 +1,97 @@
+"""The site: built without a warning, every link leads somewhere, and nothing is loaded from elsewhere."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+pytest.importorskip("mkdocs", reason="the site needs phasescope[docs]")
+pytest.importorskip("mkdocstrings", reason="the site needs phasescope[docs]")
+
+ROOT = Path(__file__).parents[1]
+# What a browser fetches by itself, as opposed to a link that a reader may follow.
+LOADED = {("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src")}
+
+
+class Page(HTMLParser):
+    """The addresses in a page, the places in it that can be linked to, and how many formulas it has."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.loaded: list[str] = []
+        self.places: set[str] = set()
+        self.formulas = 0
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name in ("id", "name") and value:
+                self.places.add(value)
+            if value and (tag, name) in LOADED:
+                self.loaded.append(value)
+            elif value and name == "href":
+                self.links.append(value)
+        self.formulas += tag == "math"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built anew."""
+    folder = tmp_path_factory.mktemp("site")
+    built = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
+        cwd=ROOT,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1", "PHASESCOPE_REPORT": str(folder / "none")},
+        capture_output=True,
+        text=True,
+    )
+    assert (built.returncode, built.stdout + built.stderr) == (0, "")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[Path, Page]:
+    return {path: Page(path.read_text()) for path in sorted(site.rglob("*.html"))}
+
+
+def test_the_site_has_the_pages_of_docs_and_those_that_are_kept_elsewhere(site):
+    own = [path.relative_to(ROOT / "docs") for path in sorted((ROOT / "docs").rglob("*.md"))]
+    assert [path for path in own if not (site / path.with_suffix(".html")).exists()] == []
+    studies = (ROOT / "src" / "phasescope" / "studies").glob("[a-z]*/README.md")
+    missing = [p for p in studies if not (site / "studies" / f"{p.parent.name}.html").exists()]
+    assert missing == []
+
+
+def test_nothing_is_loaded_from_elsewhere(pages):
+    far = [(path.name, x) for path, page in pages.items() for x in page.loaded if "//" in x]
+    assert far == []
+
+
+def test_every_link_leads_to_a_page_and_a_place_that_are_there(pages, site):
+    broken = []
+    for path, page in pages.items():
+        if path.name == "404.html":  # its links are those of a server's root
+            continue
+        for link in [*page.links, *page.loaded]:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            place = unquote(parts.fragment)
+            known = pages.get(target)
+            lost = known is not None and place and place not in known.places
+            if not target.exists() or (lost and not place.startswith("__")):
+                broken.append(f"{path.relative_to(site)} -> {link}")
+    assert broken == []
+
+
+def test_formulas_are_drawn_without_a_script(pages, site):
+    assert pages[site / "studies" / "regular_language.html"].formulas > 50
+    assert [path.name for path, page in pages.items() if 'class="tex"' in path.read_text()] == []
