@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import doctest
 import io
+import os
 import re
 import shlex
+import subprocess
+import sys
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +23,10 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LEFT_TO_FULL = "<!-- run by `make full` -->"
 # Before a block that needs what a machine of the tests does not have.
 NOT_RUN = "<!-- not run:"
+# Before a block that is written to the end of a file, and before what a command prints.
+FILE = re.compile(r"<!-- file: (\S+) -->$")
+OUTPUT = re.compile(r"<!-- output of: phasescope (.+) -->$")
+RUN_ID = re.compile(r"\b[0-9a-f]{16}\b")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 NUMBERS_FIRST = re.compile(rf"[\[(]?\s*{NUMBER.pattern}(?:[,\s]+{NUMBER.pattern})*\s*[\])]?")
 COMMAND = re.compile(r"`(phasescope [^`]*)`")
@@ -26,8 +34,8 @@ COMMAND = re.compile(r"`(phasescope [^`]*)`")
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """A block of a page: its language, its text, the line that it begins at, and whether it is left to `make full` or
-    cannot be run at all.
+    """A block of a page: its language, its text, the line that it begins at, whether it is left to `make full` or
+    cannot be run at all, and of which file it is a part, or of which command what is printed.
     """
 
     language: str
@@ -35,6 +43,8 @@ class Block:
     line: int
     left_to_full: bool
     not_run: bool = False
+    file: str = ""
+    printed_by: str = ""
 
 
 def blocks(page: str) -> Iterator[Block]:
@@ -43,13 +53,24 @@ def blocks(page: str) -> Iterator[Block]:
         before = page[: found.start()]
         marked = before.rstrip().endswith(LEFT_TO_FULL)
         last = before.rstrip().rpartition("\n")[2]
-        yield Block(found[1], found[2], before.count("\n") + 2, marked, last.startswith(NOT_RUN))
+        file = FILE.search(last)
+        command = OUTPUT.search(last)
+        yield Block(
+            language=found[1],
+            text=found[2],
+            line=before.count("\n") + 2,
+            left_to_full=marked,
+            not_run=last.startswith(NOT_RUN),
+            file=file[1] if file else "",
+            printed_by=command[1] if command else "",
+        )
 
 
 def commands(page: str) -> Iterator[list[str]]:
     """The calls of phasescope in a page, as words: in blocks without a language, and between backticks."""
     lines = [line for b in blocks(page) if not b.language for line in b.text.splitlines()]
     lines += COMMAND.findall(FENCE.sub("", page))
+    lines += [f"phasescope {b.printed_by}" for b in blocks(page) if b.printed_by]
     for line in lines:
         words = shlex.split(line, comments=True)
         for separator in ("&&", ">", "|"):
@@ -74,6 +95,25 @@ def carry_out(block: Block, page: Path, namespace: dict[str, Any]) -> list[str]:
             line = block.line + statement.lineno - 1
             wrong.append(f"{page.name}:{line} says {comment!r}, and it is {value!r}")
     return wrong
+
+
+def prints(block: Block, page: Path) -> list[str]:
+    """Carry out a command in a process of its own; returns what the page says that it does not print.
+
+    Three dots stand for anything, ids of runs for any other id, and white space for any other.
+    """
+    script = "from phasescope.cli.app import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", script, *shlex.split(block.printed_by)],
+        env=os.environ | {"COLUMNS": "100"},
+        capture_output=True,
+        text=True,
+    )
+    said, found = (RUN_ID.sub("ID", text) for text in (block.text, done.stdout))
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    if doctest.OutputChecker().check_output(said, found, flags):
+        return []
+    return [f"{page.name}:{block.line} phasescope {block.printed_by} prints\n{found}{done.stderr}"]
 
 
 def agrees(comment: str, value: Any) -> bool:

@@ -11,13 +11,17 @@ import matplotlib as mpl
 import pytest
 import typer.main
 
-from docs_blocks import agrees, blocks, carry_out, commands
+from docs_blocks import agrees, blocks, carry_out, commands, prints
 from phasescope.cli import app as cli
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "CONTRIBUTING.md"]
 STUDY_PAGES = sorted((ROOT / "src" / "phasescope" / "studies").glob("*/README.md"))
-WITH_CODE = [p for p in PAGES if any(b.language == "python" for b in blocks(p.read_text()))]
+WITH_CODE = [
+    page
+    for page in PAGES
+    if any(block.language == "python" or block.printed_by for block in blocks(page.read_text()))
+]
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +42,13 @@ def run_page(page: Path, full: bool) -> list[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, module.__name__, module)  # annotations are looked up there
         for block in blocks(page.read_text()):
+            if block.printed_by:
+                wrong += prints(block, page)
             if block.language != "python":
+                continue
+            if block.file:
+                with open(block.file, "a") as file:
+                    file.write(f"{block.text}\n\n")
                 continue
             compile(block.text, str(page), "exec")
             if "import torch" in block.text:
