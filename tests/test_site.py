@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -95,3 +96,17 @@ def test_every_link_leads_to_a_page_and_a_place_that_are_there(pages, site):
 def test_formulas_are_drawn_without_a_script(pages, site):
     assert pages[site / "studies" / "regular_language.html"].formulas > 50
     assert [path.name for path, page in pages.items() if 'class="tex"' in path.read_text()] == []
+
+
+def test_every_public_name_has_exactly_one_entry_in_the_reference(site):
+    stub = (ROOT / "src" / "phasescope" / "__init__.pyi").read_text()
+    public = re.findall(r" as (\w+)$", stub, re.MULTILINE)
+    pages = sorted((ROOT / "docs" / "api").glob("*.md"))
+    entries = [
+        name
+        for page in pages
+        for name in re.findall(r"^::: phasescope\.(\w+)$", page.read_text(), re.M)
+    ]
+    assert sorted(entries) == sorted(public)
+    built = "".join((site / "api" / f"{page.stem}.html").read_text() for page in pages)
+    assert [name for name in public if built.count(f'id="phasescope.{name}"') != 1] == []
