@@ -13,12 +13,14 @@ from ..engine.job import Job
 from ..errors import SpecError
 from ..plan.plan import fields_read
 from ..records.reduced import without_records
+from ..report.mathematics import formula
 from ..study import Study
 from ..verbs.context import Context, Stopped
 from ..verbs.labels import without_a_mark_of_nothing
 from ..verbs.run import find_or_run
 from ..verbs.validate import requested_job
 from .detail import chosen_records
+from .run_view import moments, phases
 from .studies import by_name, is_quick
 from .wire import extremes, packed, plain
 
@@ -108,6 +110,7 @@ def _packed(ds: xr.Dataset) -> bytes:
                 "dims": [str(dim) for dim in x.dims],
                 "shape": list(data.shape),
                 "symbol": plain(str(x.attrs.get("symbol", ""))),
+                "mathml": str(formula(str(x.attrs.get("symbol", "")))),
                 "meaning": plain(str(x.attrs.get("long_name", ""))),
                 "unit": plain(str(x.attrs.get("units", ""))),
                 "min": low,
@@ -124,6 +127,9 @@ def _packed(ds: xr.Dataset) -> bytes:
         "dtype": "float64",
         "variables": variables,
         "left_out": left_out,
+        "coords": {str(k): plain(x.values) for k, x in ds.coords.items() if x.ndim == 1},
+        "phases": phases(ds),
+        "theory": moments(ds),
     }
     return packed(header, *arrays)
 

@@ -12,6 +12,7 @@ import numpy as np
 import xarray as xr
 
 from ..errors import SpecError, nearest
+from ..report.mathematics import formula
 from ..verbs.run_index import Query, RunIndex
 from .detail import chosen_records
 from .wire import extremes, packed, plain
@@ -146,6 +147,7 @@ def _variable(name: Any, x: xr.DataArray) -> dict[str, Any]:
         "dims": [str(dim) for dim in x.dims],
         "shape": [int(size) for size in x.shape],
         "symbol": plain(str(x.attrs.get("symbol", ""))),
+        "mathml": str(formula(str(x.attrs.get("symbol", "")))),
         "meaning": plain(str(x.attrs.get("long_name", ""))),
         "unit": plain(str(x.attrs.get("units", ""))),
         "log_hint": _spans_decades(x),

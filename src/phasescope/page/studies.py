@@ -12,6 +12,7 @@ from ..engine.calls import total_work
 from ..errors import StudyNotFound, nearest
 from ..plan.dynamics import descent
 from ..plan.plan import Arm, fields_read
+from ..report.mathematics import formula
 from ..spec import Spec, field_types
 from ..study import Study, find
 from .wire import plain
@@ -88,6 +89,7 @@ def _field(field: dataclasses.Field[Any], kinds: tuple[type, ...], spec: Spec) -
     return {
         "name": field.name,
         "symbol": said.get("symbol", ""),
+        "mathml": str(formula(said.get("symbol", ""))),
         "meaning": said.get("doc", ""),
         "unit": said.get("unit", ""),
         "type": _type(kinds, bool(said.get("choices"))),

@@ -2,14 +2,24 @@
 
 import { between } from "./scales.js";
 
+const perStep = (run) => run.time_per_step ?? run.provenance?.time_per_step;
+const rateOf = (run) => Number(run.spec?.eta ?? run.spec?.learning_rate ?? run.spec?.lr);
+
+/** What times of `other` are multiplied by to be times of `run`: one may count steps, the other gradient-flow time. */
+export function timesOf(run, other) {
+  const [steps, theirs] = [perStep(run) === 1, perStep(other) === 1];
+  const factor = steps === theirs ? 1 : steps ? 1 / rateOf(run) : rateOf(other);
+  return factor > 0 && factor < Infinity ? factor : 1;
+}
+
 /** The clocks that a run can be shown on, by name. */
 export function clocksOf(run) {
   const times = run.coords.time ?? [0, 1];
   const found = [{ name: "time", label: "time", of: (t) => t, back: (v) => v }];
-  const per = run.time_per_step ?? run.provenance?.time_per_step;
+  const per = perStep(run);
   if (per > 0 && per !== 1) found.push({ name: "step", label: "step", of: (t) => t / per, back: (v) => v * per });
   if (per === 1) Object.assign(found[0], { name: "step", label: "step" });
-  const rate = Number(run.spec?.eta ?? run.spec?.learning_rate ?? run.spec?.lr);
+  const rate = rateOf(run);
   if (per === 1 && rate > 0)
     found.push({ name: "flow time", label: "flow time = learning rate × step", of: (t) => t * rate, back: (v) => v / rate });
   for (const [name, values] of Object.entries(run.coords))

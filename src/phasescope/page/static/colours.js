@@ -54,16 +54,15 @@ export function colours(low, high, log = false) {
 
 /** A picture of rows x columns numbers, one pixel each, on `canvas`; numbers that are none are left clear. */
 export function paint(canvas, values, start, rows, columns, strideRow, strideColumn, shades) {
-  canvas.width = columns;
-  canvas.height = rows;
+  if (canvas.width !== columns || canvas.height !== rows) [canvas.width, canvas.height] = [columns, rows];
   const context = canvas.getContext("2d");
   const image = context.createImageData(columns, rows);
+  const pixels = new Uint32Array(image.data.buffer), words = new Uint32Array(shades.table.buffer);
   for (let r = 0; r < rows; r++)
     for (let c = 0; c < columns; c++) {
       const i = shades.at(values[start + r * strideRow + c * strideColumn]);
       if (i < 0) continue;
-      const p = 4 * (r * columns + c);
-      for (let k = 0; k < 4; k++) image.data[p + k] = shades.table[4 * i + k];
+      pixels[r * columns + c] = words[i];
     }
   context.putImageData(image, 0, 0);
 }

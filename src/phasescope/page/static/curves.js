@@ -3,7 +3,8 @@
 import { across, axes, boundaries, boxOf, phases } from "./frame.js";
 import { between, range, scale, short } from "./scales.js";
 
-const FEW = 8;
+// So many lines have a mark at the cursor and a reading below.
+const MOST = 24;
 
 /** What a curve is drawn of: of every column of pixels its first, least, largest and last point. */
 export function decimated(xs, ys, x, y) {
@@ -66,7 +67,7 @@ export class Curves {
     pen.clipped(box.x, box.y - 2, box.wide + 2, box.high + 4, () => {
       this.lines.forEach((line, i) => {
         const colour = theme.lines[(line.colour ?? i) % theme.lines.length];
-        const xs = Array.from(line.times ?? this.times, clock.of);
+        const xs = Float64Array.from(line.times ?? this.times, clock.of);
         if (line.lower) this.shade(pen, xs, line, x, y, colour);
         pen.line(decimated(xs, line.values, x, y), colour, { width: line.dash ? 2 : 1.6, dash: line.dash ?? [] });
       });
@@ -88,22 +89,23 @@ export class Curves {
     const { box, x, y } = (this.kept ??= this.geometry(wide, high, look));
     const p = Math.max(box.x, Math.min(box.x + box.wide, x.at(look.clock.of(at)) || box.x));
     pen.line([p, box.y, p, box.y + box.high], look.theme.cursor, { width: 1.5 });
-    this.lines.slice(0, FEW).forEach((line, i) => {
+    this.lines.slice(0, MOST).forEach((line, i) => {
       const v = y.at(between(line.times ?? this.times, line.values, at));
       if (v >= box.y && v <= box.y + box.high) pen.rect(p - 2.5, v - 2.5, 5, 5, look.theme.lines[(line.colour ?? i) % look.theme.lines.length]);
     });
   }
   timeAt(px, wide, high, look) {
-    const { x } = this.geometry(wide, high, look);
+    const { x } = (this.kept ??= this.geometry(wide, high, look));
     return look.clock.back(x.back(px));
   }
-  readout(at) {
-    if (!this.hasTime) return "";
-    const words = this.lines.slice(0, FEW).map((line) => {
-      const value = short(between(line.times ?? this.times, line.values, at));
-      return this.lines.length > 1 ? `${line.label}: ${value}` : value;
-    });
-    return words.join("   ") + (this.lines.length > FEW ? " …" : "");
+  /** What is said below the picture: the lines by name, and their values at a time. */
+  keys() {
+    if (this.lines.length === 1) return [this.hasTime ? { label: "" } : { label: this.lines[0].label }];
+    return this.lines.slice(0, MOST).map((line, i) => ({ label: line.label, colour: line.colour ?? i, dash: line.dash }));
+  }
+  readings(at) {
+    if (!this.hasTime) return [];
+    return this.lines.slice(0, MOST).map((line) => short(between(line.times ?? this.times, line.values, at)));
   }
   rows() {
     const same = this.lines.every((line) => !line.times);

@@ -74,6 +74,12 @@ function filtered(node) {
   return made;
 }
 
+/** The name of a quantity or a field, after its symbol in real mathematics if it has one. */
+export function symbol({ name, symbol: sign, mathml }) {
+  if (!sign || sign === name) return name;
+  return el("span", {}, mathematics(mathml) ?? sign, " ", el("code", {}, name));
+}
+
 /** Calls `act` with the last arguments only, once `wait` milliseconds have gone by without another call. */
 export function settled(act, wait) {
   let timer;

@@ -2,7 +2,7 @@
 
 import { scale, short } from "./scales.js";
 
-const LEFT = 52, RIGHT = 12, TOP = 16, BOTTOM = 30;
+const LEFT = 56, RIGHT = 24, TOP = 16, BOTTOM = 30;
 
 export function boxOf(wide, high, right = RIGHT) {
   return { x: LEFT, y: TOP, wide: Math.max(10, wide - LEFT - right), high: Math.max(10, high - TOP - BOTTOM) };

@@ -4,11 +4,17 @@ import { colours, paint } from "./colours.js";
 import { across, axes, boundaries, boxOf, colourBar, phases } from "./frame.js";
 import { nearest, range, scale, short } from "./scales.js";
 
-const BAR = 66;
+const BAR = 76;
 
 function shadesOf(values, given, log) {
   const [low, high] = !log && given ? given : range([values], log);
   return colours(log ? Math.max(low, high * 1e-12) : low, high, log);
+}
+
+/** The least and the largest of some numbers, in words. */
+function spread(values) {
+  const [low, high] = range([values]);
+  return `${short(low)} to ${short(high)}`;
 }
 
 /** One axis over time: {times, coord, values} with values of shape (time, coord). */
@@ -50,12 +56,15 @@ export class TimeHeat {
     pen.line([p, box.y, p, box.y + box.high], look.theme.cursor, { width: 1.5 });
   }
   timeAt(px, wide, high, look) {
-    return look.clock.back(this.geometry(wide, high, look).x.back(px));
+    const { x } = (this.kept ??= this.geometry(wide, high, look));
+    return look.clock.back(x.back(px));
   }
-  readout(at) {
+  keys() {
+    return [{ label: `over ${this.along}:` }];
+  }
+  readings(at) {
     const i = nearest(this.times, at) * this.coord.length;
-    const [low, high] = range([this.values.subarray(i, i + this.coord.length)]);
-    return `${short(low)} to ${short(high)} over ${this.along}`;
+    return [spread(this.values.subarray(i, i + this.coord.length))];
   }
   rows() {
     const size = this.coord.length;
@@ -95,17 +104,23 @@ export class Matrix {
   }
   cursor(pen, wide, high, look, at) {
     const [rows, columns] = [this.down.length, this.over.length];
-    const i = this.hasTime ? nearest(this.times, at) : 0;
+    const i = this.frame(at);
     this.shades ??= shadesOf(this.values, this.limits, look.log);
     paint(this.picture, this.values, i * rows * columns, rows, columns, columns, 1, this.shades);
     const box = this.box(wide, high);
     pen.image(this.picture, box.x, box.y, box.wide, box.high);
   }
-  readout(at) {
+  /** The record that is shown at a time: while it stays the same, nothing is drawn. */
+  frame(at) {
+    return this.hasTime ? nearest(this.times, at) : 0;
+  }
+  keys() {
+    return [{ label: "entries:" }];
+  }
+  readings(at) {
     const size = this.down.length * this.over.length;
-    const i = this.hasTime ? nearest(this.times, at) : 0;
-    const [low, high] = range([this.values.subarray(i * size, (i + 1) * size)]);
-    return `${short(low)} to ${short(high)}${this.hasTime ? ` at ${short(this.times[i])}` : ""}`;
+    const i = this.frame(at);
+    return [spread(this.values.subarray(i * size, (i + 1) * size))];
   }
   rows() {
     const found = [["time", ...this.names, "value"]];

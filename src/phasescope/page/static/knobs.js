@@ -1,6 +1,6 @@
 // One number of a Spec as something to turn: a slider for floats, a field, a box or a choice for others.
 
-import { el } from "./dom.js";
+import { el, symbol } from "./dom.js";
 import { short } from "./scales.js";
 
 const STEPS = 400;
@@ -14,7 +14,7 @@ function reach(field, value) {
 /** The control of a field; `turned(value)` is called with every change. */
 export function knob(field, value, turned) {
   const id = `knob-${field.name}`;
-  const label = el("label", { for: id }, el("strong", {}, field.symbol || field.name), field.symbol && field.symbol !== field.name ? ` (${field.name})` : "", field.meaning ? el("span", { class: "quiet" }, ` ${field.meaning}`) : "", field.unit ? ` [${field.unit}]` : "");
+  const label = el("label", { for: id }, el("strong", {}, symbol(field)), field.meaning ? el("span", { class: "quiet" }, ` ${field.meaning}`) : "", field.unit ? ` [${field.unit}]` : "");
   const wrap = (...inner) => el("div", { class: "knob", "data-field": field.name }, label, inner);
   if (field.type === "bool") {
     const box = el("input", { id, type: "checkbox", checked: Boolean(value), onchange: () => turned(box.checked) });

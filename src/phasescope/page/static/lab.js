@@ -29,8 +29,8 @@ class LabView {
     this.fields = {};
     for (const [key, value] of Object.entries(params)) if (key.startsWith("f.")) this.fields[key.slice(2)] = this.typed(key.slice(2), value);
     this.controls = el("div", { class: "controls" });
-    this.result = el("div", { class: "result", "aria-live": "off" });
-    this.status = el("p", { class: "quiet", role: "status" });
+    this.result = el("div", { class: "result" });
+    this.status = el("div", { class: "quiet status", role: "status" });
     this.jobs = jobList();
     this.nodes = [el("h1", {}, "Lab"), el("div", { class: "lab" }, el("section", { "aria-label": "Numbers of the run" }, this.controls, el("h2", {}, "Background runs"), this.jobs.node), el("section", { "aria-label": "Result" }, this.status, this.result))];
     this.bar();
@@ -79,6 +79,9 @@ class LabView {
     const known = new Set(arm.fields.map((f) => f.name));
     this.fields = Object.fromEntries(Object.entries(this.fields).filter(([name]) => known.has(name)));
     this.shape = "";
+    this.inner?.close();
+    this.inner = undefined;
+    this.result.replaceChildren();
     this.bar();
     this.changed();
   }
@@ -103,14 +106,15 @@ class LabView {
     }
     this.asking = true;
     const begun = performance.now();
+    const slow = setTimeout(() => (this.status.textContent = "computing… (the first answer of an arm takes seconds: it is compiled)"), 300);
     try {
       const answer = await send("POST", "lab", this.request(), undefined, true);
+      clearTimeout(slow);
       this.show(decoded(answer));
       this.status.textContent = `answered in ${Math.round(performance.now() - begun)} ms`;
     } catch (problem) {
-      this.status.textContent = "";
-      this.result.replaceChildren(failure(problem, () => this.ask()));
-      this.shape = "";
+      clearTimeout(slow);
+      this.status.replaceChildren(failure(problem, () => this.ask()));
     }
     this.asking = false;
     if (this.again) {
@@ -123,7 +127,7 @@ class LabView {
     const longest = found.variables.map((v) => v.times ?? []).reduce((a, b) => (b.length > a.length ? b : a), []);
     const dims = Object.fromEntries(found.variables.flatMap((v) => v.dims.map((d, i) => [d, v.shape[i]])));
     const shape = JSON.stringify([this.study.name, this.arm.name, found.variables.map((v) => [v.name, v.dims])]);
-    const run = { id: "", study: found.study, arm: found.arm, spec: this.fields, dims, coords: { time: longest }, variables: found.variables, phases: [], theory: [], arms: [] };
+    const run = { id: "", study: found.study, arm: found.arm, spec: this.fields, dims, coords: { ...found.coords, time: longest }, variables: found.variables, phases: found.phases ?? [], theory: found.theory ?? [], arms: [] };
     this.arrays = arrays;
     if (shape === this.shape) return this.renew(run);
     this.shape = shape;

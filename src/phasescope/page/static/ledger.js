@@ -52,11 +52,11 @@ class LedgerView {
       chooser("Order", "sort", [["", "as in the paper"], ["margin", "smallest margin first"], ["-margin", "largest margin first"]], state.sort, (sort) => this.change({ sort })),
       state.study ? check : "");
   }
-  async check(button) {
+  async check(button, study = this.state.study) {
     button.disabled = true;
     try {
-      await send("POST", "check", { study: this.state.study });
-      button.textContent = "Checking…";
+      await send("POST", "check", { study });
+      button.textContent = `Checking ${study}…`;
     } catch (problem) {
       this.count.replaceChildren(failure(problem));
       button.disabled = false;
@@ -84,16 +84,19 @@ class LedgerView {
     const rows = this.chosen();
     const all = this.found.rows.length;
     this.count.textContent = all ? `${rows.length === all ? "" : `${rows.length} of `}${all} rows` : "";
-    if (!all) return this.rows.replaceChildren(message(this.found.hint ? `No claim of these studies has been checked in this store. In a terminal: ${this.found.hint}` : "No claim has been checked yet.",
-      el("p", {}, "Choose a study above and press Check, or type ", el("code", {}, "phasescope check STUDY"), " in a terminal."), this.starters()));
+    if (!all) return this.rows.replaceChildren(this.nothing());
     if (!rows.length) return this.rows.replaceChildren(message("No row is like that.", el("button", { type: "button", onclick: () => this.clear() }, "Show all rows")));
     this.rows.replaceChildren(...rows.map((row) => this.row(row)));
   }
-  starters() {
-    return el("p", {}, this.studies.map((study) => el("button", { type: "button", onclick: (event) => {
-      this.state.study = study.name;
-      this.check(event.target);
-    } }, `Check ${study.name}`)));
+  /** What is shown before any claim was checked: where to begin. */
+  nothing() {
+    const asked = this.studies.filter((study) => study.claims && (!this.state.study || study.name === this.state.study));
+    if (!asked.length) return message("No study with claims is installed.", el("p", {}, "Make one: ", el("code", {}, "phasescope new NAME"), "."));
+    const starters = asked.map((study) => el("button", { type: "button", onclick: (event) => this.check(event.target, study.name) }, `Check ${study.name} (${study.claims} claims)`));
+    return message("No claim of these studies has been checked in this store.",
+      el("p", {}, "A check makes the runs that are missing, behind this page, and may take minutes; its rows appear here."),
+      el("p", { class: "bar" }, starters),
+      this.found.hint ? el("p", {}, "In a terminal: ", el("code", {}, this.found.hint)) : "");
   }
   clear() {
     this.change(Object.fromEntries(["text", "sort", ...FILTERS].map((key) => [key, ""])));
@@ -130,10 +133,22 @@ class LedgerView {
   plot(row) {
     const picture = comparison(row.plot) ?? (row.sub ?? []).map((sub) => comparison(sub.plot)).find(Boolean);
     if (!picture) return "";
-    const panel = new Panel({ name: `${row.id}`, title: "What was compared", load: async () => picture, look: () => ({ theme: theme(), clock: { of: (v) => v, back: (v) => v, label: picture.along }, logX: picture.logX }), log: picture.isLog,
-      legend: picture.lines.map((line) => el("span", { class: "key" }, line.dash ? "dashed: " : "solid: ", line.label)) });
+    const panel = new Panel({ name: `${row.id}`, title: "What was compared", load: async () => picture, look: () => ({ theme: theme(), clock: { of: (v) => v, back: (v) => v, label: picture.along }, logX: picture.logX }), log: picture.isLog });
     this.panels.push(panel);
     return panel.node;
+  }
+  /** Arrow keys go from row to row; the browser opens and closes the row in focus with Enter. */
+  key(event) {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!by) return false;
+    const rows = [...this.rows.querySelectorAll("summary")];
+    const now = rows.indexOf(document.activeElement);
+    if (now < 0 && document.activeElement !== document.body) return false;
+    rows[Math.max(0, Math.min(rows.length - 1, now + by))]?.focus();
+    return rows.length > 0;
+  }
+  close() {
+    this.panels.forEach((panel) => panel.close());
   }
   repaint() {
     this.panels.forEach((panel) => panel.redraw());

@@ -91,9 +91,17 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
+const opened = Date.now() / 1000;
+const heard = new Set();
+
 listen((news) => {
-  const words = news.done ? (news.problem ? `failed: ${news.problem}` : `${news.state} `) : `running ${Math.round(100 * (news.progress ?? 0))}%`;
-  live.replaceChildren(words, news.done && news.run ? el("a", { href: address("run", news.run) }, "open it") : "");
+  const old = news.done && news.began < opened && !heard.has(news.job);
+  heard.add(news.job);
+  if (old) return;
+  const what = news.check ? `check of ${news.check}` : `${news.study} / ${news.arm}`;
+  const words = !news.done ? `${what}: ${Math.round(100 * (news.progress ?? 0))}%` : news.problem ? `${what} failed: ${news.problem}` : `${what}: ${news.state} `;
+  const link = news.run ? address("run", news.run) : news.check && !news.problem ? address("ledger", "", { study: news.check }) : "";
+  live.replaceChildren(words, news.done && link ? el("a", { href: link }, "open it") : "");
   shown?.view?.heard?.(news);
 });
 

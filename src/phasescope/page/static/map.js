@@ -2,7 +2,7 @@
 
 import { get, inPath, numbers } from "./api.js";
 import { theme } from "./colours.js";
-import { chooser, el, message } from "./dom.js";
+import { chooser, el, failure, message, symbol } from "./dom.js";
 import { ensemble } from "./ensemble.js";
 import { MapPicture } from "./map_picture.js";
 import { Panel } from "./panel.js";
@@ -19,9 +19,13 @@ export async function open(into, { id, params }) {
   const chosen = maps.find((map) => map.id === id) ?? maps[0];
   const view = new MapView(maps, chosen, { ...params });
   into.replaceChildren(...view.nodes);
+  await view.timeline();
   await view.fill();
+  await view.restore();
   return view;
 }
+
+const hint = () => message("Drag over cells, or hold Shift and use the arrow keys and Enter: the band of their runs is drawn here.");
 
 class MapView {
   constructor(maps, map, state) {
@@ -32,14 +36,34 @@ class MapView {
     this.y = names.includes(state.y) && state.y !== this.x ? state.y : names.find((name) => name !== this.x);
     this.measures = [];
     this.name = state.name;
-    this.slices = Object.fromEntries((state.slice ?? "").split(",").filter(Boolean).map((part) => part.split(":")).map(([k, v]) => [k, +v]));
+    this.slices = Object.fromEntries((state.slice ?? "").split(",").filter(Boolean).map((part) => part.split(":")).map(([k, v]) => [k, v]));
     this.log = state.log === "1";
     this.controls = el("div", { class: "bar" });
     this.picture = new MapPicture({ opened: (cell) => this.openCell(cell), brushed: (region) => this.brush(region), pointed: (cell) => this.point(cell) });
     this.reading = el("p", { class: "quiet", role: "status" }, "Click a cell to open its run. Drag over a region for the band of its runs.");
-    this.side = el("div", { class: "ensemble" });
-    this.nodes = [el("h1", {}, "Map"), this.controls, el("div", { class: "beside" }, el("div", {}, this.picture.node, this.reading), this.side)];
+    this.side = el("div", { class: "ensemble" }, hint());
+    this.when = el("div", { class: "bar" });
+    this.nodes = [el("h1", {}, "Map"), this.controls, el("div", { class: "beside" }, el("div", {}, this.picture.node, this.reading, this.when), this.side)];
     this.bar();
+  }
+  /** A slider over the records of the sweep, if its runs have some. */
+  async timeline() {
+    const run = await get(`runs/${inPath(this.map.runs[0])}`);
+    const times = run.coords.time ?? [];
+    if (times.length < 2) return;
+    const last = times.length - 1;
+    this.record = this.state.record === undefined ? undefined : Math.min(+this.state.record, last);
+    const words = el("b", {});
+    const say = () => (words.textContent = `${short(times[this.record ?? last])}${(this.record ?? last) === last ? " (the last record)" : ""}`);
+    const slider = el("input", { type: "range", name: "record", min: 0, max: last, step: 1, value: String(this.record ?? last), oninput: () => {
+      this.record = +slider.value === last ? undefined : +slider.value;
+      note({ record: this.record ?? "" });
+      say();
+      this.fill();
+    } });
+    slider.value = String(this.record ?? last);
+    say();
+    this.when.replaceChildren(el("label", { class: "record" }, el("span", {}, "At time ", words), slider));
   }
   bar() {
     const names = this.axes.map((axis) => axis.name);
@@ -54,8 +78,8 @@ class MapView {
       this.measures.length ? chooser("Quantity", "name", this.measures, this.name, (name) => this.set({ name })) : "",
       chooser("Across", "x", names, this.x, (x) => this.set(x === this.y ? { x, y: this.x } : { x })),
       names.length > 1 ? chooser("Up", "y", names, this.y, (y) => this.set(y === this.x ? { y, x: this.y } : { y })) : "",
-      ...others.map((axis) => chooser(axis.name, `slice-${axis.name}`, axis.values.map((v, i) => [String(i), short(v)]), String(this.slices[axis.name] ?? 0), (i) => {
-        this.slices[axis.name] = +i;
+      ...others.map((axis) => chooser(axis.name, `slice-${axis.name}`, [...axis.values.map((v, i) => [String(i), short(v)]), ["mean", "mean over all"]], String(this.slices[axis.name] ?? 0), (i) => {
+        this.slices[axis.name] = i;
         this.set({ slice: this.sliceText() });
       })),
       el("label", { class: "check" }, log, "logarithmic colours"),
@@ -66,21 +90,42 @@ class MapView {
   }
   async set(changes) {
     Object.assign(this, Object.fromEntries(Object.entries(changes).filter(([k]) => k !== "slice")));
-    note({ x: this.x, y: this.y, name: this.name, ...changes });
+    note({ x: this.x, y: this.y, name: this.name, region: "", ...changes });
+    this.limits = undefined;
+    this.picture.region = undefined;
+    this.side.replaceChildren(hint());
     this.bar();
     await this.fill();
   }
+  /** One question is under way at a time; of those asked meanwhile only the last is sent. */
   async fill() {
-    this.grid = await numbers(`maps/${inPath(this.map.id)}`, { x: this.x, y: this.y, value: this.name, slice: this.sliceText() });
-    this.learn();
-    this.draw();
+    if (this.asking) {
+      this.again = true;
+      return;
+    }
+    this.asking = true;
+    try {
+      const cuts = Object.fromEntries(Object.entries(this.slices).filter(([name]) => name !== this.x && name !== this.y));
+      const slice = Object.entries(cuts).map(([k, v]) => `${k}:${v}`).join(",");
+      this.grid = await numbers(`maps/${inPath(this.map.id)}`, { x: this.x, y: this.y, value: this.name, slice, record: this.record });
+      this.learn();
+      this.draw();
+    } catch (problem) {
+      this.reading.replaceChildren(failure(problem, () => this.fill()));
+    }
+    this.asking = false;
+    if (!this.again) return;
+    this.again = false;
+    await this.fill();
   }
   axis(name) {
     return this.axes.find((axis) => axis.name === name) ?? { name: "", values: [0] };
   }
   draw() {
     const [x, y] = [this.axis(this.x), this.axis(this.y)];
-    this.picture.show({ x, y, values: this.grid.values, log: this.log, label: this.name ?? "" });
+    const { min, max } = this.grid;
+    if (min !== null && max !== null) this.limits = this.limits ? [Math.min(min, this.limits[0]), Math.max(max, this.limits[1])] : [min, max];
+    this.picture.show({ x, y, values: this.grid.values, log: this.log, label: this.name ?? "", limits: this.limits });
   }
   point(cell) {
     const [x, y] = [this.axis(this.x), this.axis(this.y)];
@@ -106,15 +151,25 @@ class MapView {
     else this.reading.textContent = "This cell has no run yet: the sweep did not reach it.";
   }
   async brush(region) {
+    note({ region: [region.i0, region.i1, region.j0, region.j1].join("-") });
     const found = [];
     for (let j = region.j0; j <= region.j1; j++) for (let i = region.i0; i <= region.i1; i++) found.push(this.source({ i, j }));
     const cells = found.filter(Boolean);
-    if (!cells.length) return;
+    this.panels?.forEach((panel) => panel.close());
+    this.panels = [];
+    if (!cells.length) return this.side.replaceChildren(message("The sweep has no runs in this region.", el("p", {}, "Drag over coloured cells.")));
     const run = await get(`runs/${inPath(cells[0].id)}`);
     const variables = run.variables.filter((v) => v.dims.includes("time"));
     const look = () => ({ theme: theme(), clock: { of: (t) => t, back: (t) => t, label: "time" } });
-    this.panels = variables.slice(0, 6).map((v) => new Panel({ name: v.name, title: v.symbol || v.name, meaning: `median and band of ${cells.length} runs`, look, log: Boolean(v.log_hint), load: () => ensemble(v, cells) }));
+    this.panels = variables.slice(0, 6).map((v) => new Panel({ name: v.name, title: symbol(v), meaning: `median and band of ${cells.length} runs`, look, log: Boolean(v.log_hint), load: () => ensemble(v, cells) }));
     this.side.replaceChildren(el("h2", {}, `${cells.length} runs of the region`), el("p", {}, el("a", { href: address("run", cells[0].id, { lane: cells[0].lane }) }, "open the first")), ...this.panels.map((panel) => panel.node));
+  }
+  /** The region that the address names, chosen again. */
+  async restore() {
+    const parts = (this.state.region ?? "").split("-").map(Number);
+    if (parts.length !== 4 || !parts.every(Number.isInteger)) return;
+    this.picture.span({ i: parts[0], j: parts[2] }, { i: parts[1], j: parts[3] });
+    await this.brush(this.picture.region);
   }
   key(event) {
     return this.picture.key(event);
@@ -124,6 +179,7 @@ class MapView {
     this.panels?.forEach((panel) => panel.redraw());
   }
   close() {
+    this.panels?.forEach((panel) => panel.close());
     this.picture.close();
   }
 }

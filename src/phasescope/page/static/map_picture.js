@@ -6,7 +6,7 @@ import { colourBar } from "./frame.js";
 import { CanvasPen } from "./pens.js";
 import { range, short } from "./scales.js";
 
-const LEFT = 70, RIGHT = 74, TOP = 14, BOTTOM = 46;
+const LEFT = 70, RIGHT = 84, TOP = 14, BOTTOM = 46;
 
 export class MapPicture {
   constructor({ opened, brushed, pointed }) {
@@ -25,6 +25,7 @@ export class MapPicture {
   }
   show(shown) {
     this.shown = shown;
+    this.cell = this.kept(this.cell);
     this.draw();
   }
   box() {
@@ -46,10 +47,10 @@ export class MapPicture {
     return new CanvasPen(context);
   }
   draw() {
-    const { x, y, values, log, label } = this.shown;
+    const { x, y, values, log, label, limits } = this.shown;
     const [columns, rows] = [x.values.length, y.values.length];
     const box = this.box(), look = theme(), pen = this.pen(this.base);
-    const [low, high] = range([values], log);
+    const [low, high] = log || !limits ? range([values], log) : limits;
     const shades = colours(log ? Math.max(low, high * 1e-12) : low, high, log);
     const upside = new Float64Array(rows * columns);
     for (let j = 0; j < rows; j++) for (let i = 0; i < columns; i++) upside[(rows - 1 - j) * columns + i] = values[j * columns + i];
@@ -117,7 +118,8 @@ export class MapPicture {
       } else this.brushed(this.region);
     }, { once: true });
   }
-  span(a, b) {
+  span(given, other) {
+    const [a, b] = [this.kept(given), this.kept(other)];
     this.region = { i0: Math.min(a.i, b.i), i1: Math.max(a.i, b.i), j0: Math.min(a.j, b.j), j1: Math.max(a.j, b.j) };
     this.mark();
   }

@@ -14,24 +14,26 @@ const seen = new IntersectionObserver(
 const resized = new ResizeObserver((entries) => entries.forEach(({ target }) => target.panel?.sized()));
 
 export class Panel {
-  /** `load` gives the picture (once, when the panel is first seen); `look` gives clock, phases, theory and theme. */
-  constructor({ name, title, meaning, load, look, log = false, onTime, onLog, legend }) {
-    Object.assign(this, { name, load, look, log, onTime });
+  /**
+   * `load` gives the picture (once, when the panel is first seen), `whole` the same with every record, for files;
+   * `look` gives clock, phases, theory and theme.
+   */
+  constructor({ name, title, meaning, load, whole, look, log = false, onTime, onLog }) {
+    Object.assign(this, { name, load, whole, look, log, onTime });
     this.base = el("canvas", { class: "base", role: "img", "aria-label": `${name}: ${meaning || "a measured quantity"}` });
     this.over = el("canvas", { class: "over", "aria-hidden": "true" });
-    this.reading = el("output", { class: "reading" });
+    this.reading = el("p", { class: "reading" });
     this.space = el("div", { class: "space" }, this.base, this.over);
     this.scaleButton = this.button("lin", `scale of ${name}`, () => {
       this.log = !this.log;
       this.redraw();
       onLog?.(this.name, this.log);
     });
-    const tools = el("div", { class: "tools" }, this.scaleButton, ["png", "svg", "csv"].map((kind) =>
+    const tools = el("div", { class: "tools", role: "group", "aria-label": `${name}: scale and files` }, this.scaleButton, ["png", "svg", "csv"].map((kind) =>
       this.button(kind, `save ${name} as ${kind.toUpperCase()}`, () => this.save(kind))));
-    this.legend = el("p", { class: "legend" }, legend ?? []);
     this.node = el("figure", { class: "panel", "data-name": name },
       el("figcaption", {}, el("strong", {}, title ?? name), meaning ? el("span", { class: "quiet" }, ` ${meaning}`) : ""),
-      tools, this.space, this.reading, this.legend);
+      tools, this.space, this.reading);
     this.node.panel = this;
     this.space.panel = this;
     this.visible = false;
@@ -71,9 +73,10 @@ export class Panel {
   seeing() {
     return { ...this.look(), log: this.log && this.picture.canLog };
   }
-  fit(canvas) {
+  /** A pen on a canvas of the size that was measured when the panel was last drawn: the layout is not asked again. */
+  penOn(canvas) {
+    const { wide, high } = this;
     const density = Math.min(devicePixelRatio || 1, 2);
-    const wide = this.space.clientWidth, high = this.space.clientHeight || HIGH;
     const [w, h] = [Math.round(wide * density), Math.round(high * density)];
     if (canvas.width !== w || canvas.height !== h) {
       canvas.width = w;
@@ -82,32 +85,51 @@ export class Panel {
     const context = canvas.getContext("2d");
     context.setTransform(density, 0, 0, density, 0, 0);
     context.clearRect(0, 0, wide, high);
-    return { pen: new CanvasPen(context), wide, high };
+    return new CanvasPen(context);
   }
   redraw() {
     this.stale = !this.visible || !this.picture;
     if (this.stale) return;
-    const { pen, wide, high } = this.fit(this.base);
-    if (wide < 20) return;
+    this.wide = this.space.clientWidth;
+    this.high = this.space.clientHeight || HIGH;
+    if (this.wide < 20) return;
+    const look = this.seeing();
     this.picture.kept = undefined;
-    this.picture.draw(pen, wide, high, this.seeing());
-    this.scaleButton.textContent = this.log && this.picture.canLog ? "log" : "lin";
-    this.scaleButton.setAttribute("aria-pressed", String(this.log));
+    this.frame = undefined;
+    this.picture.draw(this.penOn(this.base), this.wide, this.high, look);
+    if (!this.picture.hasTime) this.penOn(this.over);
+    this.key(look);
+    this.scaleButton.textContent = look.log ? "log" : "lin";
+    this.scaleButton.setAttribute("aria-pressed", String(look.log));
     this.scaleButton.disabled = !this.picture.canLog;
     this.node.dataset.drawn = String(1 + Number(this.node.dataset.drawn ?? 0));
     this.move(this.at);
   }
+  /** The names of the lines, each with its colour and a place for its value at the cursor. */
+  key({ theme }) {
+    const keys = this.picture.keys();
+    this.places = keys.map(() => el("b", {}));
+    this.reading.replaceChildren(...keys.map(({ label, colour, dash }, i) => {
+      const mark = el("i", { class: "mark" });
+      if (colour !== undefined) mark.style.borderTop = `3px ${dash ? "dashed" : "solid"} ${theme.lines[colour % theme.lines.length]}`;
+      return el("span", { class: "key", title: label }, colour === undefined ? "" : mark, label, " ", this.places[i]);
+    }));
+    this.reading.classList.toggle("many", keys.length > 1);
+  }
   /** Moves the cursor: the thin layer alone is drawn. */
   move(at) {
     this.at = at;
-    if (!this.visible || !this.picture || at === undefined) return;
-    if (this.picture.hasTime) {
-      const { pen, wide, high } = this.fit(this.over);
-      this.picture.cursor(pen, wide, high, this.seeing(), at);
-    }
+    if (!this.visible || !this.picture || at === undefined || !this.wide) return;
     this.node.dataset.at = String(at);
-    const words = this.picture.readout(at);
-    if (this.reading.textContent !== words) this.reading.textContent = words;
+    const frame = this.picture.frame?.(at) ?? at;
+    if (frame === this.frame) return;
+    this.frame = frame;
+    if (this.picture.hasTime) this.picture.cursor(this.penOn(this.over), this.wide, this.high, this.seeing(), at);
+    const words = this.picture.readings(at);
+    this.places.forEach((place, i) => {
+      if (place.firstChild) place.firstChild.data = words[i] ?? "";
+      else place.textContent = words[i] ?? "";
+    });
   }
   drag(event) {
     if (!this.picture?.timeAt || !this.onTime || event.button) return;
@@ -120,25 +142,32 @@ export class Panel {
     this.space.addEventListener("pointercancel", stop, { once: true });
     to(event);
   }
-  save(kind) {
+  async save(kind) {
     if (!this.picture) return;
-    const [wide, high] = [this.space.clientWidth, this.space.clientHeight];
+    const [wide, high] = [this.wide, this.high];
     const look = this.seeing();
-    if (kind === "csv") return save(new Blob([csv(this.picture.rows())], { type: "text/csv" }), `${this.name}.csv`);
+    if (kind === "csv") {
+      const picture = this.whole ? await this.whole() : this.picture;
+      return save(new Blob([csv(picture.rows())], { type: "text/csv" }), `${this.name}.csv`);
+    }
     if (kind === "svg") {
       const pen = new SvgPen(wide, high);
-      this.whole(pen, wide, high, look);
+      this.paint(pen, wide, high, look);
       return save(new Blob([pen.written()], { type: "image/svg+xml" }), `${this.name}.svg`);
     }
     const canvas = el("canvas");
     [canvas.width, canvas.height] = [wide * 2, high * 2];
     const context = canvas.getContext("2d");
     context.scale(2, 2);
-    this.whole(new CanvasPen(context), wide, high, look);
+    this.paint(new CanvasPen(context), wide, high, look);
     canvas.toBlob((blob) => save(blob, `${this.name}.png`));
   }
-  whole(pen, wide, high, look) {
+  paint(pen, wide, high, look) {
     pen.rect(0, 0, wide, high, look.theme.paper);
     this.picture.draw(pen, wide, high, look, this.at);
+  }
+  close() {
+    seen.unobserve(this.node);
+    resized.unobserve(this.space);
   }
 }

@@ -17,20 +17,28 @@ export function coordOf(run, dim, size) {
   return Array.isArray(given) && given.length === size ? given : Array.from({ length: size }, (_, i) => i);
 }
 
-/** The part of an array at the first index of every dim but the last `keep` ones that are not time. */
-function thinned(array, keep) {
-  const others = array.dims.filter((d) => d !== "time");
+/** The dims of a variable that no picture has room for: all but the last two that are neither time nor lane. */
+export function cutDims(dims) {
+  const others = dims.filter((d) => d !== "time" && d !== "lane");
+  return others.slice(0, Math.max(0, others.length - 2));
+}
+
+/** The part of an array at one index of every dim that a picture has no room for. */
+function cut(array, at) {
   let found = array;
-  for (const dim of others.slice(0, Math.max(0, others.length - keep))) found = first(found, dim);
+  for (const dim of cutDims(array.dims)) found = taken(found, dim, at[dim] ?? 0);
   return found;
 }
 
-function first(array, dim) {
+function taken(array, dim, index) {
   const axis = array.dims.indexOf(dim);
   const inner = array.shape.slice(axis + 1).reduce((a, b) => a * b, 1);
   const outer = array.shape.slice(0, axis).reduce((a, b) => a * b, 1);
   const values = new Float64Array(outer * inner);
-  for (let o = 0; o < outer; o++) values.set(array.values.subarray(o * array.shape[axis] * inner, o * array.shape[axis] * inner + inner), o * inner);
+  for (let o = 0; o < outer; o++) {
+    const start = (o * array.shape[axis] + Math.min(index, array.shape[axis] - 1)) * inner;
+    values.set(array.values.subarray(start, start + inner), o * inner);
+  }
   const without = (list) => list.filter((_, i) => i !== axis);
   return { ...array, dims: without(array.dims), shape: without(array.shape), values };
 }
@@ -63,9 +71,9 @@ export function linesOf(run, array) {
   });
 }
 
-/** The picture that shows an array best. */
-export function pictureOf(run, given, name) {
-  const array = timeFirst(thinned(given.dims.includes("lane") ? first(given, "lane") : given, 2));
+/** The picture that shows an array best; `at` has the index along each dim that there is no room for. */
+export function pictureOf(run, given, name, at = {}) {
+  const array = timeFirst(cut(given.dims.includes("lane") ? taken(given, "lane", 0) : given, at));
   const hasTime = array.dims[0] === "time";
   const limits = Number.isFinite(array.min) && Number.isFinite(array.max) ? [array.min, array.max] : undefined;
   const times = array.times ?? run.coords.time;
@@ -97,8 +105,11 @@ class Single {
   draw(pen, wide, high, look) {
     pen.text(wide / 2, high / 2, String(this.value), look.theme.ink, { align: "center", base: "middle", size: 20 });
   }
-  readout() {
-    return "";
+  keys() {
+    return [];
+  }
+  readings() {
+    return [];
   }
   rows() {
     return [[this.name], [this.value]];

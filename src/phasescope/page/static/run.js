@@ -1,13 +1,13 @@
 // The Run view: every observable of a run as a panel, under one cursor. Without an id: the list of runs.
 
 import { get, inPath, numbers } from "./api.js";
-import { clocksOf, usualClock } from "./clocks.js";
+import { clocksOf, timesOf, usualClock } from "./clocks.js";
 import { theme } from "./colours.js";
 import { Cursor } from "./cursor.js";
 import { Curves } from "./curves.js";
-import { chooser, el, message } from "./dom.js";
+import { chooser, el, message, symbol } from "./dom.js";
 import { Panel } from "./panel.js";
-import { pictureOf, pointsFor } from "./pictures.js";
+import { coordOf, cutDims, pictureOf, pointsFor } from "./pictures.js";
 import { listOfRuns } from "./runs.js";
 import { between, short } from "./scales.js";
 import { address, note } from "./state.js";
@@ -26,10 +26,11 @@ export class RunView {
   /** `read(variable)` gives the numbers of a variable; by itself it asks the server. `keeps`: the address holds the state. */
   constructor(run, params = {}, { read, keeps = true } = {}) {
     Object.assign(this, { run, params, keeps });
-    this.read = read ?? ((variable, from = run) => this.ask(variable, from));
+    this.read = read ?? ((variable, from = run, whole = false) => this.ask(variable, from, whole));
     this.lanes = Object.fromEntries(split(params.lane).map((index, i) => [this.laneDims()[i], +index]));
     this.logs = new Set(split(params.log));
     this.linears = new Set(split(params.lin));
+    this.cuts = Object.fromEntries(split(params.cut).map((part) => part.split(":")).map(([dim, index]) => [dim, +index]));
     this.others = [];
     this.panels = [];
     const times = (run.coords.time ?? []).filter((t) => t !== null);
@@ -62,8 +63,21 @@ export class RunView {
     const along = Object.keys(this.run.swept ?? {}).filter((key) => this.run.coords[key]?.length === this.run.dims.lane);
     return along.length ? along.map((key) => `${key} = ${short(this.run.coords[key][i])}`).join(", ") : `lane ${i}`;
   }
+  /** A choice of one place along every axis that the pictures have no room for. */
+  cutChoosers() {
+    const dims = new Set(this.run.variables.flatMap((variable) => cutDims(variable.dims)));
+    return [...dims].map((dim) => {
+      const places = coordOf(this.run, dim, this.run.dims[dim]).map((place, i) => [String(i), `${dim} ${short(place)}`]);
+      return chooser(dim, `cut-${dim}`, places, String(this.cuts[dim] ?? 0), (index) => {
+        this.cuts[dim] = +index;
+        this.keep({ cut: Object.entries(this.cuts).map(([d, i]) => `${d}:${i}`).join(",") });
+        this.refill();
+      });
+    });
+  }
   head() {
     const { run } = this;
+    const cuts = this.cutChoosers();
     const spec = Object.entries(run.spec ?? {}).map(([key, value]) => el("span", {}, el("b", {}, `${key} `), short(value)));
     const lanes = this.laneDims().map((dim) => {
       const given = Array.from({ length: run.dims[dim] }, (_, i) => [String(i), this.laneWords(i)]);
@@ -76,23 +90,27 @@ export class RunView {
       return el("label", { class: "check" }, box, `overlay ${arm}`);
     });
     const title = el("h1", {}, run.study, " / ", run.arm);
-    if (!this.keeps) return el("div", { class: "bar" }, lanes);
+    if (!this.keeps) return el("div", { class: "bar" }, lanes, cuts);
     return el("section", {}, title, el("p", { class: "facts" }, spec),
       el("details", { class: "more" }, el("summary", {}, "Where it comes from"),
         el("p", {}, "id ", el("code", {}, run.id)), el("pre", {}, JSON.stringify(run.provenance ?? {}, null, 2))),
-      lanes.length || over.length ? el("div", { class: "bar" }, lanes, over) : "",
+      lanes.length || over.length || cuts.length ? el("div", { class: "bar" }, lanes, cuts, over) : "",
       el("p", {}, el("a", { href: address("lab", "", { study: run.study, arm: run.arm, ...prefixed(run.spec) }) }, "Change its numbers in the lab")));
   }
   lane(dim, index) {
     this.lanes[dim] = index;
     this.keep({ lane: this.laneText() });
-    this.panels.forEach((panel) => panel.fill());
+    this.refill();
+  }
+  /** The panels that were seen get other numbers; those further down ask when they come into sight. */
+  refill() {
+    this.panels.forEach((panel) => panel.asked && panel.fill());
   }
   laneText() {
     return this.laneDims().map((dim) => this.lanes[dim] ?? 0).join(",");
   }
-  ask(variable, from) {
-    const points = pointsFor(variable, this.run.dims);
+  ask(variable, from, whole) {
+    const points = whole ? "" : pointsFor(variable, this.run.dims);
     return numbers(`runs/${inPath(from.id)}/values`, { name: variable.name, points, lane: this.laneText() });
   }
   look = () => ({ clock: this.clock, theme: theme(), phases: this.run.phases, theory: this.run.theory, span: this.run.coords.time });
@@ -100,11 +118,11 @@ export class RunView {
     for (const variable of this.run.variables) this.grid.append(this.panelOf(variable).node);
   }
   panelOf(variable) {
-    const { name, symbol, meaning, unit } = variable;
+    const { name, meaning, unit } = variable;
     const hint = variable.log_hint && !this.linears.has(name);
     const panel = new Panel({
-      name, title: symbol && symbol !== name ? `${symbol}  (${name})` : name, meaning: [meaning, unit && `[${unit}]`].filter(Boolean).join(" "),
-      load: () => this.picture(variable, panel), look: this.look, log: Boolean(hint || this.logs.has(name)),
+      name, title: symbol(variable), meaning: [meaning, unit && `[${unit}]`].filter(Boolean).join(" "),
+      load: () => this.picture(variable), whole: () => this.picture(variable, true), look: this.look, log: Boolean(hint || this.logs.has(name)),
       onTime: (time) => this.cursor.to(time), onLog: (which, log) => this.scaled(which, log),
     });
     panel.at = this.cursor.at;
@@ -117,17 +135,23 @@ export class RunView {
     (log ? this.linears : this.logs).delete(name);
     this.keep({ log: [...this.logs].join(","), lin: [...this.linears].join(",") });
   }
-  async picture(variable, panel) {
-    const own = pictureOf(this.run, await this.read(variable), variable.name);
+  /** The picture of a quantity of this run or of one laid over it, at the times of this run. */
+  async curves(run, variable, whole) {
+    const made = pictureOf(run, await this.read(variable, run, whole), variable.name, this.cuts);
+    const factor = timesOf(this.run, run);
+    if (factor !== 1) made.times = Float64Array.from(made.times, (t) => t * factor);
+    return made;
+  }
+  async picture(variable, whole = false) {
+    const own = await this.curves(this.run, variable, whole);
     if (!(own instanceof Curves)) return own;
-    if (own.lines.length > 1 || this.others.length) panel.legend.replaceChildren(legend(own, this.others.length ? this.run.arm : ""));
+    const single = own.lines.length === 1;
+    if (this.others.length) own.lines.forEach((line) => (line.label = single ? this.run.arm : `${this.run.arm} ${line.label}`));
     for (const [i, other] of this.others.entries()) {
       if (!other.variables.some((v) => v.name === variable.name)) continue;
-      const theirs = pictureOf(other, await this.read(variable, other), variable.name);
+      const theirs = await this.curves(other, variable, whole);
       if (!(theirs instanceof Curves)) continue;
-      const single = own.lines.length === 1;
-      own.lines.push(...theirs.lines.map((line, k) => ({ ...line, times: theirs.times, label: `${other.arm} ${line.label}`, dash: [6, 3 + 2 * i], colour: single ? i + 1 : k, over: other })));
-      panel.legend.append(el("span", {}, ` dashed: ${other.arm}`));
+      own.lines.push(...theirs.lines.map((line, k) => ({ ...line, times: theirs.times, label: single ? other.arm : `${other.arm} ${line.label}`, dash: [6, 3 + 2 * i], colour: single ? i + 1 : k, over: other })));
     }
     return own;
   }
@@ -135,12 +159,13 @@ export class RunView {
     if (!on) this.others = this.others.filter((other) => other.id !== id);
     else if (!this.others.some((other) => other.id === id)) this.others.push(await get(`runs/${inPath(id)}`));
     this.keep({ over: this.others.map((other) => other.id).join(",") });
-    this.panels.filter((panel) => panel.residual).forEach((panel) => panel.node.remove());
+    this.panels.filter((panel) => panel.residual).forEach((panel) => {
+      panel.close();
+      panel.node.remove();
+    });
     this.panels = this.panels.filter((panel) => !panel.residual);
-    for (const panel of [...this.panels]) {
-      if (panel.asked) panel.fill();
-      for (const other of this.others) this.residual(panel, other);
-    }
+    this.refill();
+    for (const panel of [...this.panels]) for (const other of this.others) this.residual(panel, other);
   }
   /** This arm less the other, at the records of this one, in a panel beside the curves. */
   residual(panel, other) {
@@ -151,8 +176,7 @@ export class RunView {
       name: `${variable.name} residual ${other.arm}`, title: `${variable.name}: ${this.run.arm} − ${other.arm}`, meaning: "residual",
       look: this.look, onTime: (time) => this.cursor.to(time),
       load: async () => {
-        const own = pictureOf(this.run, await this.read(variable), variable.name);
-        const theirs = pictureOf(other, await this.read(variable, other), variable.name);
+        const [own, theirs] = [await this.curves(this.run, variable), await this.curves(other, variable)];
         if (!(own instanceof Curves && theirs instanceof Curves)) throw new Error("A residual is drawn for curves only; this quantity is shown as colours.");
         const lines = own.lines.map((line, k) => ({ ...line, values: Float64Array.from(own.times, (t, i) => line.values[i] - between(theirs.times, theirs.lines[k]?.values ?? [], t)) }));
         return new Curves({ times: own.times, lines, levels: [0] });
@@ -170,26 +194,26 @@ export class RunView {
   }
   key(event) {
     if (event.target === this.cursor.slider && event.key.startsWith("Arrow") && !event.shiftKey) return false;
+    if (event.key === "[" || event.key === "]") return this.jump(event.key === "]");
     return this.cursor.times.length > 1 && this.cursor.key(event);
+  }
+  /** To the next or the last moment that has a name: where a phase begins or ends, or the theory has a boundary. */
+  jump(forward) {
+    const { at } = this.cursor;
+    const named = [...this.run.phases.flatMap(({ start, end }) => [start, end]), ...this.run.theory.map((moment) => moment.at)];
+    const beyond = named.filter((t) => Number.isFinite(t) && (forward ? t > at : t < at));
+    if (beyond.length) this.cursor.to(forward ? Math.min(...beyond) : Math.max(...beyond));
+    return true;
   }
   repaint() {
     this.panels.forEach((panel) => panel.redraw());
-    this.panels.forEach((panel) => panel.legend.querySelectorAll("i").forEach((mark) => (mark.style.background = theme().lines[+mark.dataset.colour % theme().lines.length])));
   }
   close() {
     this.cursor.close();
+    this.panels.forEach((panel) => panel.close());
   }
 }
 
 export function prefixed(spec) {
   return Object.fromEntries(Object.entries(spec ?? {}).filter(([, v]) => typeof v !== "object").map(([key, value]) => [`f.${key}`, value]));
-}
-
-function legend(curves, arm) {
-  const marks = curves.lines.map((line, i) => {
-    const mark = el("i", { class: "mark", "data-colour": i });
-    mark.style.background = theme().lines[i % theme().lines.length];
-    return el("span", { class: "key" }, mark, line.label, " ");
-  });
-  return el("span", {}, arm ? `solid: ${arm}. ` : "", marks);
 }

@@ -48,13 +48,20 @@ function tableOf(found, state, change) {
   }
   const head = el("tr", {}, ["Run", "What differs", "Kind", "When", "Status"].map((words) => el("th", { scope: "col" }, words)));
   const rows = found.rows.map((row) => el("tr", {},
-    el("td", {}, el("a", { href: address("run", row.id) }, `${row.study} / ${row.arm}`)),
-    el("td", {}, Object.entries({ ...row.differs, ...row.swept }).map(([k, v]) => `${k} = ${shown(v)}`).join(", ") || el("span", { class: "quiet" }, "as the study has it")),
+    el("td", {}, el("a", { href: address("run", row.id) }, `${row.study} / ${row.arm}`, " ", el("span", { class: "id" }, row.id.split("/")[2].slice(0, 6)))),
+    el("td", {}, differences(row) || el("span", { class: "quiet" }, "as the study has it")),
     el("td", {}, row.kind), el("td", {}, when(row.when)), el("td", {}, row.status)));
   const first = +state.offset + 1, last = +state.offset + found.rows.length;
   const turn = (words, offset, off) => el("button", { type: "button", disabled: off, onclick: () => change({ offset }) }, words);
   return [el("p", { class: "quiet", role: "status" }, `${first} to ${last} of ${found.total} runs`), el("table", {}, el("thead", {}, head), el("tbody", {}, rows)),
     found.total > LIMIT ? el("p", { class: "bar" }, turn("Earlier", Math.max(0, state.offset - LIMIT), first <= 1), turn("Further", +state.offset + LIMIT, last >= found.total)) : ""];
+}
+
+/** The numbers that are not the study's own, and what was swept from where to where. */
+function differences(row) {
+  const own = Object.entries(row.differs).map(([name, value]) => `${name} = ${shown(value)}`);
+  const swept = Object.entries(row.swept).map(([name, value]) => (Array.isArray(value) && value.length === 2 ? `${name} from ${short(value[0])} to ${short(value[1])}` : `${name} = ${shown(value)}`));
+  return [...own, ...swept].join(", ");
 }
 
 function shown(value) {
