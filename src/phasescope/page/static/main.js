@@ -24,7 +24,7 @@ async function open() {
     link.toggleAttribute("aria-current", link.dataset.view === state.view);
   document.querySelector("nav [aria-current]")?.setAttribute("aria-current", "page");
   document.title = `${state.id || state.view} · phasescope`;
-  const into = el("div", { class: `view-${state.view}`, "aria-busy": "true" });
+  const into = el("div", { class: `view-${state.view}`, "aria-busy": "true" }, el("p", { class: "loading quiet", role: "status" }, "Loading…"));
   place.replaceChildren(into);
   try {
     const view = await VIEWS[state.view].open(into, state);

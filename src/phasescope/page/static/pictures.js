@@ -6,10 +6,11 @@ import { Matrix, TimeHeat } from "./heat.js";
 // So many curves can be told apart; more are shown as colours.
 const CURVES = 8;
 
-/** How many records are worth asking for: a matrix for each record is large. */
+/** How many records are worth asking for: of a curve nearly all, of matrices fewer, since each is large. */
 export function pointsFor(variable, dims) {
   const others = variable.dims.filter((d) => d !== "time" && d !== "lane").reduce((n, d) => n * (dims[d] ?? 1), 1);
-  return others > CURVES ? Math.max(50, Math.min(1000, Math.floor(400000 / others))) : 2000;
+  if (others <= CURVES) return Math.max(2000, Math.floor(20000 / others));
+  return Math.max(50, Math.min(4000, Math.floor(400000 / others)));
 }
 
 export function coordOf(run, dim, size) {
