@@ -59,6 +59,7 @@ from .claims.words import Word as Word
 from .cluster.workers import workers as workers
 from .engine.precision import exact_numbers as exact_numbers
 from .errors import ClusterUnreachable as ClusterUnreachable
+from .errors import CorpusError as CorpusError
 from .errors import DeriveFailed as DeriveFailed
 from .errors import LogError as LogError
 from .errors import MissingExtra as MissingExtra

@@ -156,6 +156,14 @@ class ProbeError(PhasescopeError, ValueError):
     """
 
 
+class CorpusError(PhasescopeError, ValueError):
+    """A corpus that is not there, is empty, is not the published one, or is too short for what is asked.
+
+    >>> issubclass(ps.CorpusError, ValueError)
+    True
+    """
+
+
 class SweepIncomplete(PhasescopeError, RuntimeError):
     """A sweep of which other processes could compute only a part; that part is stored.
 

@@ -30,6 +30,11 @@ def is_core(module: str) -> bool:
     return f"{module}.".startswith(f"{CORE}.") and not f"{module}.".startswith(f"{STUDIES}.")
 
 
+def is_model(module: str) -> bool:
+    """Modules of the core that are what an arm trains, as a study's own are."""
+    return f"{module}.".startswith(f"{CORE}.networks.")
+
+
 @functools.lru_cache(maxsize=4096)
 def is_engine(module: str) -> bool:
     """Modules that count as a whole for every arm; what errors say changes no digit."""

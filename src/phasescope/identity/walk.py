@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from .digest import joined, sha256
-from .modules import CORE, is_core, is_engine, is_loose, module_of
+from .modules import CORE, is_core, is_engine, is_loose, is_model, module_of
 from .objects import (
     array_text,
     bytecode_text,
@@ -243,7 +243,7 @@ class Walk:
     def _record(self, module: str, name: str, text: str, refers: Iterable[str]) -> str:
         """Note a definition with what it refers to; returns what others may call it by."""
         own = sha256([text])
-        kind = "core" if is_core(module) else "own"
+        kind = "core" if is_core(module) and not is_model(module) else "own"
         part = sha256([text, *sorted(set(refers))])
         self.parts[f"{kind}:{name}:{part[:16]}"] = part
         return own
