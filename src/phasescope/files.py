@@ -16,7 +16,19 @@ from typing import Any
 from .errors import SpecError, StoreError
 
 ADVICE = "What was stored before is intact. Make room or get access, or choose another folder: --store DIR, PHASESCOPE_STORE"
+CACHE = "PHASESCOPE_CACHE"
 ADVICE_OUT = "Make room or get access, or choose another folder: --out DIR"
+
+
+def cache_folder(part: str) -> Path | None:
+    """A folder for what can be made again: `part` of PHASESCOPE_CACHE, else of the user's cache; None if that is 0."""
+    import platformdirs
+
+    named = os.environ.get(CACHE, "")
+    if named == "0":
+        return None
+    top = Path(named).expanduser() if named else Path(platformdirs.user_cache_dir("phasescope"))
+    return top / part
 
 
 def as_folder(folder: Any, name: str) -> Path:

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float
 import phasescope as ps
 from phasescope.errors import PlanError, RunDiverged, SpecError
 from phasescope.store import Store
-from phasescope.verbs.store_contents import stored_runs
+from phasescope.verbs.stored_runs import stored_runs
 
 
 class Two(ps.Observables):

@@ -19,7 +19,7 @@ from phasescope.errors import PhasescopeError
 from phasescope.records.evidence_file import read
 from phasescope.store import Identity, Store
 from phasescope.store.sealed import seal
-from phasescope.verbs.store_contents import stored_runs
+from phasescope.verbs.stored_runs import stored_runs
 
 PACKAGE = Path(ps.__file__).parent
 # Modules that make objects, or run code, from what they read.

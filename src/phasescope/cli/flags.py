@@ -48,6 +48,15 @@ Fields = Annotated[
 Preset = Annotated[
     str | None, typer.Option(help="Start from a named set of numbers, such as figure_2.")
 ]
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[WORD ...]", help="Parts of an id, a status, or a number such as eta=0.1."
+    ),
+]
+Last = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Only so many, those that ended last.")
+]
 _WHERE = "Where runs are kept. Default: $PHASESCOPE_STORE, else ./phasescope-runs."
 StoreDir = Annotated[
     Path | None, typer.Option("--store", metavar="DIR", help=_WHERE, parser=_folder)

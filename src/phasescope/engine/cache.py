@@ -21,9 +21,9 @@ import jax
 import platformdirs
 from jax._src import compilation_cache as jax_cache
 
+from ..files import CACHE
 from .scoped_settings import WhileInside, jax_setting
 
-VARIABLE = "PHASESCOPE_CACHE"
 ENDING = ".xla"
 LIMIT = 2**30  # bytes that the folder may hold; what was not used for longest goes first
 DIGEST = hashlib.sha256().digest_size
@@ -31,7 +31,7 @@ DIGEST = hashlib.sha256().digest_size
 
 def folder() -> Path | None:
     """Where programs are kept: the folder that PHASESCOPE_CACHE names, else the user's cache; None if it is 0."""
-    named = os.environ.get(VARIABLE, "")
+    named = os.environ.get(CACHE, "")
     if named == "0":
         return None
     if named:
@@ -117,7 +117,7 @@ class Programs:
             self._may_warn = False
             warnings.warn(
                 f"compiled programs cannot be kept in {place}: {error.strerror or error}. Runs are not affected, but the "
-                f"next process compiles again: name another folder in {VARIABLE}, or set {VARIABLE}=0.",
+                f"next process compiles again: name another folder in {CACHE}, or set {CACHE}=0.",
                 stacklevel=2,
             )
 

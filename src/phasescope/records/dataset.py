@@ -20,11 +20,11 @@ from ..plan.given import GivenArm
 from ..plan.observables import Observables, flag_word, to_dataset
 from ..plan.plan import Plan, lane_fields
 from ..plan.times import SAME_TIME
+from ..store.entries import FORK
 from .arrays import Arrays, Records
 from .derive import derived
 from .divergence import place_of_divergence
 
-FORK = "fork"  # the attribute that says which run another one was forked from, when, and what was changed
 ENDED = "ended_at"  # the attribute that says when a run ended that left a stage early, and so ended before its planned end
 GIVEN = "given"  # the attribute that names arrays of the caller's, and the snapshot that holds them
 

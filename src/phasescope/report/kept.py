@@ -16,10 +16,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import platformdirs
 
-from ..engine.cache import VARIABLE
-from ..files import make_folders, write_atomically
+from ..files import cache_folder, make_folders, write_atomically
 from ..identity import Unidentified
 from ..identity.objects import plain_function
 from ..identity.texts import text_digest
@@ -38,11 +36,7 @@ ROWS = "rows.json"
 
 def folder() -> Path | None:
     """Where reports keep what they made: `PHASESCOPE_CACHE/report`, else in the user's cache; None if it is 0."""
-    named = os.environ.get(VARIABLE, "")
-    if named == "0":
-        return None
-    top = Path(named).expanduser() if named else Path(platformdirs.user_cache_dir("phasescope"))
-    return top / "report"
+    return cache_folder("report")
 
 
 @dataclasses.dataclass(frozen=True)

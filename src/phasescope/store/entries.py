@@ -24,6 +24,7 @@ NAME = re.compile(r"[A-Za-z0-9_-]{1,100}")
 DIGEST = re.compile(r"[0-9a-f]{16}")
 STATUSES = ("finished", "diverged", "stopped")
 LATER = {"later": True}
+FORK = "fork"  # in a manifest, and an attribute of records: which run it was forked from, when, and what was changed
 
 
 # What documents of strange types provoke when they are taken for an identity or an entry.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,8 +48,18 @@ def run_folders(root: Path) -> tuple[list[Path], list[Path]]:
     of the store.
     """
     folders, links = walk(root, NAME, NAME, DIGEST)
+    return folders, _other_links(root) + links
+
+
+def links_for_runs(root: Path) -> list[Path]:
+    """The second of what `run_folders` gives, in far less time where there are many runs."""
+    links = _walk(root, (NAME, NAME, DIGEST), files=False)[1]
+    return _other_links(root) + sorted(map(Path, links))
+
+
+def _other_links(root: Path) -> list[Path]:
     others = (root / name for name in (".drafts", ".quarantine", "index.json"))
-    return folders, [path for path in others if is_link(path)] + links
+    return [path for path in others if is_link(path)]
 
 
 def draft_folders(root: Path) -> tuple[list[Path], list[Path]]:
@@ -64,6 +75,13 @@ def walk(top: Path, *names: re.Pattern[str], files: bool = False) -> tuple[list[
 
     No link is entered. Anything else is none of ours.
     """
+    found, links = _walk(top, names, files)
+    return sorted(map(Path, found)), sorted(map(Path, links))
+
+
+def _walk(
+    top: Path, names: Sequence[re.Pattern[str]], files: bool
+) -> tuple[list[str], list[str]]:
     try:
         found = [str(top)]
         links: list[str] = []
@@ -75,9 +93,9 @@ def walk(top: Path, *names: re.Pattern[str], files: bool = False) -> tuple[list[
                     links.append(entry.path)
                 elif entry.is_dir() != (files and level == len(names)):
                     found.append(entry.path)
-        return sorted(map(Path, found)), sorted(map(Path, links))
+        return found, links
     except FileNotFoundError:  # removed while we looked: look again
-        return walk(top, *names, files=files) if top.exists() else ([], [])
+        return _walk(top, names, files) if top.exists() else ([], [])
     except OSError as error:
         raise StoreError(
             f"cannot read the store {top}: {error.strerror}. Choose another: --store DIR"

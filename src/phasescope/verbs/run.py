@@ -21,12 +21,13 @@ from ..plan.plan import Arm, fields_read
 from ..plan.reductions import Reduction, Reductions
 from ..plan.times import Times
 from ..records.choice import kept
-from ..records.dataset import FORK, snapshots_of, spec_text
+from ..records.dataset import snapshots_of, spec_text
 from ..records.derive import WHY, is_underived
 from ..records.divergence import divergence
 from ..records.finished import finished
 from ..records.reduced import tell_reductions, without_records
 from ..store import Draft, Entry, Identity, Resumed, Store
+from ..store.entries import FORK
 from ..store.values import lanes_of
 from ..study import Study, find
 from .context import Context, default_context

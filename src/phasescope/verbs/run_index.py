@@ -1,56 +1,45 @@
-"""The index of a store: a SQLite file that lists and filters many runs quickly, and may be deleted at any time.
+"""The index of a store: lists and filters many runs quickly, and may be deleted at any time.
 
-It lies in the user's cache folder, never in the store, and is made of `run.json` files alone. What was added or
-removed is found by the times of the folders; `thorough` also looks at every `run.json`. Several processes may use
-it at once.
+It is made of `run.json` files alone, and never believed where these say something else. A thorough look at the store
+asks the system for the times of every `run.json`, and reads those that are new or have changed; a quick one asks for
+those of the folders of arms, in which runs appear and vanish. Several processes may use one index at once.
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import hashlib
 import json
 import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-import platformdirs
-
-from ..engine.cache import VARIABLE
 from ..errors import StoreError
-from ..records.dataset import FORK
 from ..store import Entry, Store
-from ..store.entries import DIGEST, NAME
+from ..store.entries import DIGEST, FORK, NAME
 from ..store.folders import walk
 from ..store.run_document import read_run
-from .store_contents import finished_row, unreadable_row
+from .index_file import IndexFile, index_file
+from .store_contents import UNREADABLE, finished_row, unreadable_row
 
-VERSION = 1  # of the tables; another one is made anew
-BUSY = 10.0  # seconds to wait for another process that writes
-SETTLED = 2e9  # nanoseconds after which the time of a folder is believed: clocks of file systems are coarse
+SETTLED = 2e9  # nanoseconds after which the time of a file is believed: clocks of file systems are coarse
 BATCH = 500  # runs that are read before they are written down
+LONGEST_WORDS = 4000  # characters of a run in which words are looked for
+MOST_WORDS = 8
+LARGEST = 2**62
 SORTS = ("when", "id", "study", "arm", "kind", "status", "size", "seconds")
-TABLES = """
-CREATE TABLE IF NOT EXISTS runs (
-  id TEXT PRIMARY KEY, study TEXT, arm TEXT, digest TEXT, kind TEXT, "when" TEXT, status TEXT, seconds REAL,
-  size INTEGER, words TEXT, row TEXT, stamp TEXT
-) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS by_arm ON runs (study, arm);
-CREATE INDEX IF NOT EXISTS by_when ON runs ("when", id);
-CREATE TABLE IF NOT EXISTS folders (folder TEXT PRIMARY KEY, stamp INTEGER);
-"""
+T = TypeVar("T")
 
 
 @dataclasses.dataclass(frozen=True)
 class Query:
     """Which runs are wanted: every word of `text` occurs in the id, the status or a `field=value` of the run.
 
-    `sort` is one of `SORTS`, with a minus before it for the other direction.
+    `sort` is one of `SORTS`, with a minus before it for the other direction. `limit` None is all.
     """
 
     text: str = ""
@@ -59,138 +48,138 @@ class Query:
     kind: str = ""
     sort: str = "-when"
     offset: int = 0
-    limit: int = 100
-
-
-def index_file(root: Path) -> Path | None:
-    """Where the index of a store lies: in `PHASESCOPE_CACHE/index`, else in the user's cache; None if that is 0."""
-    named = os.environ.get(VARIABLE, "")
-    if named == "0":
-        return None
-    top = Path(named).expanduser() if named else Path(platformdirs.user_cache_dir("phasescope"))
-    digest = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:32]
-    return top / "index" / f"{digest}.sqlite"
+    limit: int | None = 100
 
 
 class RunIndex:
-    """The index of one store. A file that is damaged is made anew; without a file, it is kept in memory."""
+    """The index of one store, for all threads of a process."""
 
     def __init__(self, store: Store, file: Path | None = None) -> None:
         self.store = store
-        self.file = index_file(store.root) if file is None else file
+        self._file = IndexFile(index_file(store.root) if file is None else file)
         self._lock = threading.RLock()
-        self._tables = self._opened()
+        self._thorough_again = 0.0  # of the monotonic clock
 
     def close(self) -> None:
         """Let go of the file."""
         with self._lock:
-            self._tables.close()
+            self._file.close()
 
     def refresh(self, thorough: bool = False) -> None:
-        """Take in what was added to the store, changed or removed."""
+        """Take in what was added to the store or removed; if `thorough`, also what was changed in its place.
+
+        A long session looks thoroughly by itself from time to time.
+        """
         with self._lock:
-            try:
-                self._refresh(thorough)
-            except sqlite3.DatabaseError:
-                self._begin_anew()
-                self._refresh(thorough)
+            began = time.monotonic()
+            thorough = thorough or began >= self._thorough_again
+            self._safely(lambda: self._refresh(thorough))
+            if thorough:
+                now = time.monotonic()
+                self._thorough_again = now + max(10.0, 20 * (now - began))
 
     def select(self, query: Query) -> tuple[int, list[dict[str, Any]]]:
         """How many runs fit, and those from `offset` on, as rows of the store's table of contents."""
         where, values = _condition(query)
         field = query.sort.removeprefix("-")
-        order = field if field in SORTS else "when"
+        order = {"study": "id"}.get(field, field if field in SORTS else "when")
         direction = "DESC" if query.sort.startswith("-") else "ASC"
-        ask = f'SELECT row FROM runs{where} ORDER BY "{order}" {direction}, id LIMIT ? OFFSET ?'
+        count = f"SELECT count(*) FROM runs{where}"
+        ask = f'SELECT row, sum FROM runs{where} ORDER BY "{order}" {direction}, id LIMIT ? OFFSET ?'
+        limit = -1 if query.limit is None else query.limit
+
+        def answer() -> tuple[int, list[dict[str, Any]]]:
+            total = self._ask(count, values)[0][0]
+            return total, self._rows(self._ask(ask, [*values, limit, query.offset]))
+
+        return self._safely(answer)
+
+    def every(self, text: str = "") -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """The rows of all runs, oldest first, and of those that cannot be read, after a thorough look.
+
+        `text` is as in a `Query`.
+        """
+        where, values = _condition(Query(text=text))
+        ask = f"SELECT row, sum FROM runs{where}"
         with self._lock:
-            total = self._tables.execute(f"SELECT count(*) FROM runs{where}", values).fetchone()[0]
-            found = self._tables.execute(ask, [*values, query.limit, query.offset]).fetchall()
-        return total, [self._row(text) for (text,) in found]
+            self.refresh(thorough=True)
+            rows = self._safely(lambda: self._rows(self._ask(ask, values)))
+        unreadable = sorted((r for r in rows if r["status"] == UNREADABLE), key=lambda r: r["id"])
+        finished = [row for row in rows if row["status"] != UNREADABLE]
+        return sorted(finished, key=lambda r: (r["created"], r["id"])), unreadable
 
     def get(self, id: str) -> dict[str, Any] | None:
         """The row of one run, or None if the store has none of this id."""
+        asked = id.encode("utf-8", "replace").decode()
+        ask = "SELECT row, sum FROM runs WHERE id = ?"
+        found = self._safely(lambda: self._rows(self._ask(ask, [asked])))
+        return found[0] if found else None
+
+    def stamp(self, id: str) -> str:
+        """What changes whenever the run of this id, which the index has, is replaced."""
+        return _stamp(f"{self.store.root}/{id}/run.json")[0]
+
+    def _safely(self, work: Callable[[], T]) -> T:
+        """Do some work on the tables. Damaged ones are made anew from the store; at last, in memory."""
         with self._lock:
-            found = self._tables.execute("SELECT row FROM runs WHERE id = ?", [id]).fetchone()
-        return None if found is None else self._row(found[0])
+            try:
+                return work()
+            except sqlite3.Error as problem:
+                self._file.replace(problem)
+            try:
+                self._refresh(thorough=True)
+                return work()
+            except sqlite3.Error:
+                self._file.forget_the_file()
+            self._refresh(thorough=True)
+            return work()
 
-    def _row(self, text: str) -> dict[str, Any]:
-        row = json.loads(text)
-        return row | {"folder": str(self.store.root / row["id"])}
+    def _ask(self, text: str, values: Any = ()) -> list[Any]:
+        return self._file.tables.execute(text, values).fetchall()
 
-    def _opened(self) -> sqlite3.Connection:
-        if self.file is not None:
-            with contextlib.suppress(OSError, sqlite3.DatabaseError):
-                self.file.parent.mkdir(parents=True, exist_ok=True)
-                return _connection(self.file)
-            with contextlib.suppress(OSError, sqlite3.DatabaseError):
-                self.file.unlink(missing_ok=True)
-                return _connection(self.file)
-        return _connection(":memory:")
-
-    def _begin_anew(self) -> None:
-        self._tables.close()
-        if self.file is not None:
-            with contextlib.suppress(OSError):
-                self.file.unlink(missing_ok=True)
-        self._tables = self._opened()
+    def _rows(self, found: list[tuple[str, int]]) -> list[dict[str, Any]]:
+        """Rows of the table as they were written down; one that was altered is a `sqlite3.DatabaseError`."""
+        root = f"{self.store.root}{os.sep}"
+        rows = []
+        for text, total in found:
+            if type(text) is not str or zlib.crc32(text.encode("utf-8", "replace")) != total:
+                raise sqlite3.DatabaseError("a row of the index is damaged")
+            row = json.loads(text)
+            row["folder"] = root + row["id"].replace("/", os.sep)
+            rows.append(row)
+        return rows
 
     def _refresh(self, thorough: bool) -> None:
-        folders = walk(self.store.root, NAME, NAME)[0]
-        known = dict(self._tables.execute("SELECT folder, stamp FROM folders").fetchall())
+        """Bring the tables up to date. Files are read between transactions, which are short."""
+        known = dict(self._ask("SELECT folder, stamp FROM folders"))
         present = set()
-        for folder in folders:
+        for folder in walk(self.store.root, NAME, NAME)[0]:
             name = "/".join(folder.parts[-2:])
             present.add(name)
-            stamp = _stamp_of_folder(folder)
-            if thorough or stamp is None or known.get(name) != stamp:
-                self._refresh_arm(folder, thorough)
-                settled = stamp is not None and time.time_ns() - stamp > SETTLED
-                self._tables.execute(
-                    "INSERT OR REPLACE INTO folders VALUES (?, ?)", [name, stamp if settled else 0]
-                )
+            stamp, settled = _stamp(str(folder))
+            if thorough or not settled or known.get(name) != stamp:
+                self._refresh_arm(folder, name, stamp if settled else "")
         for name in known.keys() - present:
-            study, _, arm = name.partition("/")
-            self._tables.execute("DELETE FROM runs WHERE study = ? AND arm = ?", [study, arm])
-            self._tables.execute("DELETE FROM folders WHERE folder = ?", [name])
-        self._tables.commit()
+            with self._file.tables as tables:
+                tables.execute("DELETE FROM runs WHERE id > ? AND id < ?", _ids_in(name))
+                tables.execute("DELETE FROM folders WHERE folder = ?", [name])
 
-    def _refresh_arm(self, folder: Path, thorough: bool) -> None:
-        study, arm = folder.parts[-2:]
-        ask = "SELECT digest, stamp FROM runs WHERE study = ? AND arm = ?"
-        known = dict(self._tables.execute(ask, [study, arm]).fetchall())
-        present = set(_digests(folder))
-        gone = [[f"{study}/{arm}/{digest}"] for digest in known.keys() - present]
-        self._tables.executemany("DELETE FROM runs WHERE id = ?", gone)
-        look = present if thorough else present - known.keys()
-        changed = [d for d in look if known.get(d) != _stamp(f"{folder}/{d}/run.json")]
+    def _refresh_arm(self, folder: Path, name: str, stamp: str) -> None:
+        """Bring the runs of one arm up to date; only then the time of its folder is written down."""
+        ask = "SELECT id, stamp FROM runs WHERE id > ? AND id < ?"
+        known = dict(self._ask(ask, _ids_in(name)))
+        present = {f"{name}/{digest}": f"{folder}/{digest}/run.json" for digest in _digests(folder)}
+        changed = [id for id, path in present.items() if not known.get(id) or known[id] != _stamp(path)[0]]
         for begin in range(0, len(changed), BATCH):
-            rows = [self._read(folder / digest) for digest in changed[begin : begin + BATCH]]
-            marks = ", ".join("?" * 12)
-            self._tables.executemany(f"INSERT OR REPLACE INTO runs VALUES ({marks})", rows)
-            self._tables.commit()
-
-    def _read(self, folder: Path) -> Sequence[Any]:
-        """The line of one run in the table; of one that cannot be read, why."""
-        study, arm, digest = folder.parts[-3:]
-        id = f"{study}/{arm}/{digest}"
-        stamp = _stamp(f"{folder}/run.json")
-        try:
-            entry, document = read_run(folder, self.store.root)
-        except StoreError as problem:
-            row = unreadable_row(id, folder, str(problem))
-            del row["folder"]
-            told = json.dumps(row)
-            return [id, study, arm, digest, "", "", row["status"], 0.0, 0, id, told, stamp]
-        size = sum(listed["size"] for listed in document["files"].values())
-        row = finished_row(entry) | {"size": size, "kind": kind_of(entry)}
-        del row["folder"]
-        fields = " ".join(f"{k}={v}" for k, v in entry.spec.items())
-        swept = " ".join(row["swept"])
-        words = f"{id} {row['kind']} {entry.status} {fields} seed={entry.seed} {swept}".lower()
-        return [
-            id, study, arm, digest, row["kind"], entry.created, entry.status, row["seconds"] or 0.0, size, words,
-            json.dumps(row), stamp,
-        ]  # fmt: skip
+            lines = [_line(id, self.store.root) for id in changed[begin : begin + BATCH]]
+            marks = ", ".join("?" * 11)
+            with self._file.tables as tables:
+                tables.execute("DELETE FROM folders WHERE folder = ?", [name])
+                tables.executemany(f"INSERT OR REPLACE INTO runs VALUES ({marks})", lines)
+        gone = [[id] for id in known.keys() - present.keys()]
+        with self._file.tables as tables:
+            tables.executemany("DELETE FROM runs WHERE id = ?", gone)
+            tables.execute("INSERT OR REPLACE INTO folders VALUES (?, ?)", [name, stamp])
 
 
 def kind_of(entry: Entry) -> str:
@@ -200,53 +189,92 @@ def kind_of(entry: Entry) -> str:
     return "sweep" if entry.lanes else "run"
 
 
-def _connection(file: Path | str) -> sqlite3.Connection:
-    tables = sqlite3.connect(file, timeout=BUSY, check_same_thread=False)
+def _line(id: str, root: Path) -> list[Any]:
+    """The line of one run in the table; of one that cannot be read, why."""
+    study, arm, digest = id.split("/")
+    folder = root / study / arm / digest
+    stamp, settled = _stamp(f"{folder}/run.json")
     try:
-        version = tables.execute("PRAGMA user_version").fetchone()[0]
-        if version not in (0, VERSION):
-            raise sqlite3.DatabaseError("the index is of another version")
-        tables.execute("PRAGMA journal_mode = WAL")
-        tables.execute("PRAGMA synchronous = OFF")  # it can be made again
-        tables.executescript(TABLES)
-        tables.execute(f"PRAGMA user_version = {VERSION}")
-        tables.commit()
-    except sqlite3.DatabaseError:
-        tables.close()
-        raise
-    return tables
+        entry, document = read_run(folder, root)
+    except StoreError as problem:
+        row = unreadable_row(id, folder, str(problem))
+        columns = ["", "", UNREADABLE, 0.0, 0, words_of(row)]
+    else:
+        size = sum(listed["size"] for listed in document["files"].values())
+        row = finished_row(entry) | {"size": size, "kind": kind_of(entry)}
+        columns = [row["kind"], entry.created, entry.status, *_bounded(row), words_of(row)]
+    del row["folder"]
+    told = json.dumps(row)
+    total = zlib.crc32(told.encode())
+    texts = [x.encode("utf-8", "replace").decode() if isinstance(x, str) else x for x in columns]
+    return [id, arm, *texts, told, total, stamp if settled else ""]
+
+
+def _bounded(row: Mapping[str, Any]) -> tuple[float, int]:
+    """The seconds and the size of a run, as numbers that a table can hold, whatever a document says."""
+    seconds = row["seconds"] or 0
+    return float(max(min(seconds, LARGEST), -LARGEST)), max(min(row["size"], LARGEST), 0)
+
+
+def words_of(row: Mapping[str, Any]) -> str:
+    """What words are looked for in: all that a row of the store's table of contents says, in small letters."""
+    fields = " ".join(f"{k}={v}" for k, v in row.get("spec", {}).items())
+    swept = " ".join(row.get("swept", {}))
+    words = f"{row['id']} {row.get('kind', '')} {row['status']} seed={row.get('seed')} {swept} {fields}"
+    return words[:LONGEST_WORDS].lower()
+
+
+def wanted_words(text: str) -> list[str]:
+    """The words of a query, in small letters; of a very long one the first."""
+    return text.lower().split()[:MOST_WORDS]
+
+
+def _ids_in(folder: str) -> tuple[str, str]:
+    """Two words between which the ids of all runs in a folder lie: "0" follows "/"."""
+    return f"{folder}/", f"{folder}0"
 
 
 def _condition(query: Query) -> tuple[str, list[Any]]:
     parts: list[str] = []
     values: list[Any] = []
-    for column in ("study", "arm", "kind"):
+    if query.study:
+        parts.append("id > ? AND id < ?")
+        values += _ids_in(query.study)
+    for column in ("arm", "kind"):
         if getattr(query, column):
             parts.append(f"{column} = ?")
             values.append(getattr(query, column))
-    for word in query.text.lower().split()[:8]:
+    for word in wanted_words(query.text):
         parts.append("instr(words, ?) > 0")
         values.append(word)
-    return (f" WHERE {' AND '.join(parts)}" if parts else ""), values
+    texts = [value.encode("utf-8", "replace").decode() for value in values]
+    return (f" WHERE {' AND '.join(parts)}" if parts else ""), texts
 
 
 def _digests(folder: Path) -> Iterator[str]:
     """The names of run folders; links are none."""
-    with contextlib.suppress(FileNotFoundError), os.scandir(folder) as found:
-        for entry in found:
-            if DIGEST.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
-                yield entry.name
+    try:
+        with os.scandir(folder) as found:
+            for entry in found:
+                if DIGEST.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
+                    yield entry.name
+    except FileNotFoundError:  # removed while we looked
+        return
+    except OSError as error:
+        raise StoreError(
+            f"cannot read the store {folder}: {error.strerror}. Choose another: --store DIR"
+        ) from error
 
 
-def _stamp(path: str) -> str:
-    """What changes with a file: empty if it cannot be looked at."""
-    with contextlib.suppress(OSError):
+def _stamp(path: str) -> tuple[str, bool]:
+    """What changes with a file or folder, and whether its times lie far enough back to be believed.
+
+    It is empty if it cannot be looked at.
+    """
+    try:
         found = os.lstat(path)
-        return f"{found.st_mtime_ns} {found.st_size} {found.st_mode}"
-    return ""
-
-
-def _stamp_of_folder(folder: Path) -> int | None:
-    with contextlib.suppress(OSError):
-        return os.lstat(folder).st_mtime_ns
-    return None
+    except OSError:
+        return "", False
+    latest = found.st_mtime_ns if os.name == "nt" else found.st_ctime_ns
+    stamp = f"{found.st_mtime_ns} {found.st_ctime_ns} {found.st_size} {found.st_ino} {found.st_mode}"
+    return stamp, time.time_ns() - latest > SETTLED

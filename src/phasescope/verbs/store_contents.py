@@ -5,19 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..records.dataset import FORK
 from ..store import Entry, Identity, Store, Unfinished
+from ..store.entries import FORK
 from ..store.values import ends, run_count
 
 UNREADABLE = "cannot be read"
-
-
-def stored_runs(store: Store) -> list[dict[str, Any]]:
-    """Finished and unfinished runs as plain rows; what cannot be read is a row that says why."""
-    entries, problems = store.survey()
-    finished = [finished_row(entry) for entry in entries]
-    unreadable = [unreadable_row(p.id, p.folder, p.message) for p in problems]
-    return finished + [_unfinished(u) for u in store.unfinished()] + unreadable
 
 
 def unreadable_row(id: str, folder: Path, why: str) -> dict[str, Any]:
@@ -40,7 +32,7 @@ def finished_row(entry: Entry) -> dict[str, Any]:
     }
 
 
-def _unfinished(run: Unfinished) -> dict[str, Any]:
+def unfinished_row(run: Unfinished) -> dict[str, Any]:
     """A run in the making; without its numbers, if it has no checkpoint yet."""
     if run.identity is None and not run.running:
         why = "its checkpoints are damaged, or were written by another version: it begins anew when asked for."

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..store import Store
-from .store_contents import stored_runs
+from .stored_runs import stored_runs
 
 if TYPE_CHECKING:
     import pandas as pd

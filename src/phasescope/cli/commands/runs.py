@@ -5,15 +5,20 @@ from __future__ import annotations
 from .. import flags
 
 
-def runs(store: flags.StoreDir = None, as_json: flags.Json = False) -> None:
-    """What the store holds, unfinished runs included.
+def runs(
+    words: flags.Words = None,
+    last: flags.Last = None,
+    store: flags.StoreDir = None,
+    as_json: flags.Json = False,
+) -> None:
+    """What the store holds, unfinished runs included; with words, only the runs that all of them occur in.
 
-    Example: phasescope runs --store ./phasescope-runs
+    Example: phasescope runs regular_language eta=0.1 --last 20
     """
     from ...store import Store
-    from ...verbs.store_contents import stored_runs
+    from ...verbs.stored_runs import stored_runs
     from ..output import emit
     from ..runs_table import show_runs
 
-    rows = stored_runs(Store(Store.default_root(store)))
+    rows = stored_runs(Store(Store.default_root(store)), " ".join(words or []), last)
     emit({"runs": rows}, as_json, show_runs, rows)
