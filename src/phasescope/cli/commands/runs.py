@@ -20,5 +20,6 @@ def runs(
     from ..output import emit
     from ..runs_table import show_runs
 
-    rows = stored_runs(Store(Store.default_root(store)), " ".join(words or []), last)
-    emit({"runs": rows}, as_json, show_runs, rows)
+    text = " ".join(words or [])
+    rows = stored_runs(Store(Store.default_root(store)), text, last)
+    emit({"runs": rows}, as_json, show_runs, rows, text)
