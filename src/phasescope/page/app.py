@@ -198,13 +198,13 @@ def _listed(row: dict[str, Any]) -> dict[str, Any]:
         "study": study,
         "arm": arm,
         "kind": row.get("kind", ""),
-        "when": row.get("created"),
+        "when": plain(row.get("created")),
         "differs": plain(_differs(study, arm, row)),
         "swept": plain(row.get("swept", {})),
         "seed": plain(row.get("seed")),
         "status": plain(row["status"]),
         "problem": plain(row.get("problem")),
-        "size": row.get("size", 0),
+        "size": plain(row.get("size", 0)),
         "seconds": plain(row.get("seconds")),
     }
 

@@ -22,8 +22,9 @@ class Datasets:
 
     def __init__(self, index: RunIndex) -> None:
         self.index = index
-        self._kept: OrderedDict[str, xr.Dataset] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, str], xr.Dataset] = OrderedDict()
         self._lock = threading.Lock()
+        self._loading = threading.Lock()
 
     def get(self, id: str) -> xr.Dataset:
         """The records of a run. Raises `StoreError` if there is none of this id, or if it is too large to be shown."""
@@ -33,15 +34,27 @@ class Datasets:
             row = self.index.get(id)
         if row is None or "spec" not in row:
             raise StoreError(f'the store has no readable run "{id[:200]}".')
+        key = (row["id"], self.index.stamp(row["id"]))  # a run that was replaced is another one
+        found = self._known(key)
+        if found is None:
+            with self._loading:  # one at a time: so much memory at most
+                found = self._known(key)
+                if found is None:
+                    found = self._keep(key, self._load(row["id"]))
+        return found
+
+    def _known(self, key: tuple[str, str]) -> xr.Dataset | None:
         with self._lock:
-            if id in self._kept:
-                self._kept.move_to_end(id)
-                return self._kept[id]
-            ds = self._load(row["id"])
-            self._kept[id] = ds
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            return self._kept.get(key)
+
+    def _keep(self, key: tuple[str, str], ds: xr.Dataset) -> xr.Dataset:
+        with self._lock:
+            self._kept[key] = ds
             while len(self._kept) > 1 and sum(x.nbytes for x in self._kept.values()) > ROOM:
                 self._kept.popitem(last=False)
-            return ds
+        return ds
 
     def _load(self, id: str) -> xr.Dataset:
         store = type(self.index.store)(self.index.store.root, LARGEST)

@@ -143,7 +143,7 @@ def _oversize(scope: Scope, headers: Headers) -> Response | None:
     if len(scope.get("query_string", b"")) > LONGEST_QUERY or len(scope["path"]) > LONGEST_QUERY:
         return PlainTextResponse("the address is too long.", 414)
     length = headers.get("content-length", "0")
-    if not length.isdecimal() or int(length) > LARGEST_BODY:
+    if not length.isdecimal() or len(length) > 12 or int(length) > LARGEST_BODY:
         return PlainTextResponse("the request is too large.", 413)
     body = scope["type"] == "http" and scope["method"] == "POST"
     if body and headers.get("content-type", "").partition(";")[0].strip() != "application/json":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -55,7 +56,7 @@ class Maps:
     def __init__(self, index: RunIndex, datasets: Datasets) -> None:
         self.index = index
         self.datasets = datasets
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, tuple[str, Entry]] = {}
         self._lock = threading.Lock()
 
     def all(self) -> dict[str, Sweep]:
@@ -63,6 +64,7 @@ class Maps:
         _, rows = self.index.select(Query(kind="sweep", limit=MOST_BLOCKS))
         with self._lock:
             entries = [entry for row in rows if (entry := self._entry(row["id"])) is not None]
+            self._entries = {entry.id: self._entries[entry.id] for entry in entries}
         found = [sweep for sweep in _joined(_grouped(entries)) if len(sweep.axes) >= 2]
         return {one.id: one for one in sorted(found, key=lambda one: one.when, reverse=True)}
 
@@ -82,7 +84,7 @@ class Maps:
                 raise SpecError(f'the map has no axis "{name[:100]}". {nearest(name[:100], names)}')
         if x == y:
             raise SpecError("a map has two different axes.")
-        cells = int(np.prod([len(v) for v in sweep.axes.values()]))
+        cells = math.prod(len(v) for v in sweep.axes.values())
         if cells > MOST_CELLS:
             raise SpecError(f"the map has {cells} cells, more than {MOST_CELLS}.")
         return self._packed(sweep, x, y, value, record, held)
@@ -138,13 +140,15 @@ class Maps:
         return packed(header, shown)
 
     def _entry(self, id: str) -> Entry | None:
-        if id not in self._entries:
+        """The entry of a run, read again if it was replaced; None if it cannot be read."""
+        stamp = self.index.stamp(id)
+        if id not in self._entries or self._entries[id][0] != stamp:
             root = self.index.store.root
             try:
-                self._entries[id] = read_run(root.joinpath(*id.split("/")), root)[0]
+                self._entries[id] = stamp, read_run(root.joinpath(*id.split("/")), root)[0]
             except PhasescopeError:
                 return None
-        return self._entries[id]
+        return self._entries[id][1]
 
 
 def _first(names: list[str]) -> str:
@@ -233,12 +237,13 @@ def _per_lane(ds: Any, name: str, record: int, known: list[str]) -> np.ndarray:
         raise SpecError(f'the map has no quantity "{name[:100]}". {nearest(name[:100], known)}')
     x = ds[name]
     if "lane" not in x.dims:
-        return np.full(ds.sizes.get("lane", 1), float(x.values.ravel()[-1]))
+        last = float(x.values.ravel()[-1]) if x.size else np.nan
+        return np.full(ds.sizes.get("lane", 1), last)
     for dim in x.dims:
         if dim in ("time", "stage_end"):
             x = x.isel({dim: max(min(record, x.sizes[dim] - 1), -x.sizes[dim])})
         elif dim != "lane":
-            x = x.isel({dim: 0})
+            x = x.isel({dim: slice(0, 1)}).squeeze(dim) if x.sizes[dim] else x.sum(dim) * np.nan
     return np.asarray(x.values, float)
 
 

@@ -17,7 +17,7 @@ from ..verbs.run_index import Query, RunIndex
 from .detail import chosen_records
 from .wire import extremes, packed, plain
 
-MOST_VALUES = 2**22  # numbers in one answer
+MOST_VALUES = 2**20  # numbers in one answer
 MOST_COORDINATES = 20_000
 MOST_ALIKE = 2000  # runs of other arms that are looked through
 TIMES = ("time", "stage_end")
@@ -28,10 +28,10 @@ def described(ds: xr.Dataset, row: dict[str, Any], index: RunIndex) -> dict[str,
     """A run without its numbers."""
     return {
         "id": row["id"],
-        "study": ds.attrs.get("study"),
-        "arm": ds.attrs.get("arm"),
+        "study": plain(ds.attrs.get("study")),
+        "arm": plain(ds.attrs.get("arm")),
         "kind": row.get("kind"),
-        "when": row.get("created"),
+        "when": plain(row.get("created")),
         "status": row.get("status"),
         "spec": plain(_document(ds.attrs.get("spec"))),
         "seed": plain(ds.attrs.get("seed")),
@@ -50,6 +50,8 @@ def described(ds: xr.Dataset, row: dict[str, Any], index: RunIndex) -> dict[str,
 def phases(ds: xr.Dataset) -> list[dict[str, Any]]:
     """The stages of training, from the record where each begins to the one where it ends."""
     if "stage" not in ds.coords or ds["stage"].dims != ("time",) or not ds.sizes["time"]:
+        return []
+    if ds["stage"].dtype.kind not in "iu" or not _is_numeric(ds["time"]):
         return []
     stage = np.asarray(ds["stage"].values)
     times = np.asarray(ds["time"].values, float)
@@ -125,15 +127,12 @@ def values(ds: xr.Dataset, name: str, points: int | None, lanes: Sequence[int] |
 def _thinned(x: xr.DataArray, axis: str, points: int | None) -> xr.DataArray:
     """At fewer records: as asked for, and never more numbers than one answer may have."""
     others = max(x.size // max(x.sizes[axis], 1), 1)
-    most = max(MOST_VALUES // others, 2)
-    wanted = most if points is None else min(max(points, 2), most)
+    most = max(MOST_VALUES // others, 4)
+    wanted = most if points is None else min(max(points, 4), most)
     if wanted >= x.sizes[axis]:
         return x
     first = x.transpose(axis, ...)
-    chosen = chosen_records(np.asarray(first.values, float), wanted)
-    if len(chosen) > most:
-        chosen = chosen[np.linspace(0, len(chosen) - 1, most).astype(int)]
-    return x.isel({axis: chosen})
+    return x.isel({axis: chosen_records(np.asarray(first.values, float), wanted)})
 
 
 def _coordinate(x: xr.DataArray) -> Any:

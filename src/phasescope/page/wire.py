@@ -14,12 +14,15 @@ from starlette.responses import Response
 LONGEST_WORD = 2000
 MOST_ITEMS = 20_000
 DEEPEST = 8
+LARGEST_WHOLE = 2**63
 
 
 def plain(value: Any, depth: int = 0) -> Any:
     """Any value as JSON that every browser reads: bounded, and numbers that are not finite as null."""
-    if value is None or isinstance(value, bool | int):
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, int):
+        return value if abs(value) <= LARGEST_WHOLE else None
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, np.generic):

@@ -30,6 +30,7 @@ SETTLED = 2e9  # nanoseconds after which the time of a file is believed: clocks 
 BATCH = 500  # runs that are read before they are written down
 LONGEST_WORDS = 4000  # characters of a run in which words are looked for
 MOST_WORDS = 8
+MANY = 2000  # rows
 LARGEST = 2**62
 SORTS = ("when", "id", "study", "arm", "kind", "status", "size", "seconds")
 T = TypeVar("T")
@@ -85,28 +86,36 @@ class RunIndex:
         order = {"study": "id"}.get(field, field if field in SORTS else "when")
         direction = "DESC" if query.sort.startswith("-") else "ASC"
         count = f"SELECT count(*) FROM runs{where}"
-        ask = f'SELECT row, sum FROM runs{where} ORDER BY "{order}" {direction}, id LIMIT ? OFFSET ?'
+        ask = f'SELECT id FROM runs{where} ORDER BY "{order}" {direction}, id LIMIT ? OFFSET ?'
         limit = -1 if query.limit is None else query.limit
 
         def answer() -> tuple[int, list[dict[str, Any]]]:
             total = self._ask(count, values)[0][0]
-            return total, self._rows(self._ask(ask, [*values, limit, query.offset]))
+            return total, self._rows_of(self._ask(ask, [*values, limit, query.offset]))
 
-        return self._safely(answer)
+        return self._safely(lambda: self._at_once(answer))
 
-    def every(self, text: str = "") -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    def every(
+        self, text: str = "", last: int | None = None
+    ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """The rows of all runs, oldest first, and of those that cannot be read, after a thorough look.
 
-        `text` is as in a `Query`.
+        `text` is as in a `Query`; `last` is how many of the first there are at most.
         """
         where, values = _condition(Query(text=text))
-        ask = f"SELECT row, sum FROM runs{where}"
+        ask = f'SELECT id, "when", status = ? FROM runs{where}'
+
+        def answer() -> list[list[dict[str, Any]]]:
+            found = self._ask(ask, [UNREADABLE, *values])
+            finished = sorted([(when, id) for id, when, broken in found if not broken])
+            unreadable = sorted([id for id, _, broken in found if broken])
+            chosen = [(id,) for _, id in finished[-last if last else None :]]
+            return [self._rows_of(chosen), self._rows_of([(id,) for id in unreadable])]
+
         with self._lock:
             self.refresh(thorough=True)
-            rows = self._safely(lambda: self._rows(self._ask(ask, values)))
-        unreadable = sorted((r for r in rows if r["status"] == UNREADABLE), key=lambda r: r["id"])
-        finished = [row for row in rows if row["status"] != UNREADABLE]
-        return sorted(finished, key=lambda r: (r["created"], r["id"])), unreadable
+            finished, unreadable = self._safely(lambda: self._at_once(answer))
+        return finished, unreadable
 
     def get(self, id: str) -> dict[str, Any] | None:
         """The row of one run, or None if the store has none of this id."""
@@ -134,19 +143,38 @@ class RunIndex:
             self._refresh(thorough=True)
             return work()
 
+    def _at_once(self, work: Callable[[], T]) -> T:
+        """Ask several times, and see the tables as they are at the first, whatever others write meanwhile."""
+        self._file.tables.execute("BEGIN")
+        try:
+            return work()
+        finally:
+            self._file.tables.rollback()
+
     def _ask(self, text: str, values: Any = ()) -> list[Any]:
         return self._file.tables.execute(text, values).fetchall()
 
+    def _rows_of(self, ids: list[tuple[str]]) -> list[dict[str, Any]]:
+        """The rows of some runs, in this order. Few are looked up one by one, many are read as they lie."""
+        ask = "SELECT id, row, sum FROM runs"
+        if len(ids) > MANY:
+            known = {id: (row, total) for id, row, total in self._ask(ask)}
+        else:
+            found = [line for id in ids for line in self._ask(f"{ask} WHERE id = ?", id)]
+            known = {id: (row, total) for id, row, total in found}
+        if any(id not in known for (id,) in ids):
+            raise sqlite3.DatabaseError("the index does not find what it lists")
+        return self._rows([known[id] for (id,) in ids])
+
     def _rows(self, found: list[tuple[str, int]]) -> list[dict[str, Any]]:
         """Rows of the table as they were written down; one that was altered is a `sqlite3.DatabaseError`."""
-        root = f"{self.store.root}{os.sep}"
-        rows = []
         for text, total in found:
             if type(text) is not str or zlib.crc32(text.encode("utf-8", "replace")) != total:
                 raise sqlite3.DatabaseError("a row of the index is damaged")
-            row = json.loads(text)
+        rows = json.loads(f"[{','.join(text for text, _ in found)}]")
+        root = f"{self.store.root}{os.sep}"
+        for row in rows:
             row["folder"] = root + row["id"].replace("/", os.sep)
-            rows.append(row)
         return rows
 
     def _refresh(self, thorough: bool) -> None:

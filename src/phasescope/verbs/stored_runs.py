@@ -19,7 +19,7 @@ def stored_runs(store: Store, text: str = "", last: int | None = None) -> list[d
     """
     index = RunIndex(store)
     try:
-        finished, unreadable = index.every(text)
+        finished, unreadable = index.every(text, last)
     finally:
         index.close()
     links = [link_problem(link, store.root) for link in links_for_runs(store.root)]
@@ -27,4 +27,4 @@ def stored_runs(store: Store, text: str = "", last: int | None = None) -> list[d
     linked = [unreadable_row(p.id, p.folder, p.message) for p in links]
     words = wanted_words(text)
     others = [row for row in begun + linked if all(word in words_of(row) for word in words)]
-    return finished[-last if last else None :] + others + unreadable
+    return finished + others + unreadable
