@@ -7,7 +7,7 @@ import contextlib
 import functools
 import json
 import mimetypes
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
 from ..errors import PhasescopeError, RunDiverged, SpecError, StoreError
@@ -27,13 +27,14 @@ from .datasets import Datasets
 from .guard import Door, Guard, Keys, TooLarge
 from .jobs import Jobs
 from .maps import Maps
-from .wire import Json, plain
+from .wire import Json, Numbers, plain
 
 STATIC = Path(__file__).parent / "static"
 SHOWN = (".html", ".js", ".mjs", ".css", ".svg", ".png", ".woff2", ".json", ".txt", ".ico")
 MOST_ROWS = 1000
 AT_ONCE = 8  # answers that are computed at the same time; others wait
 LAB_AT_ONCE = 1
+MOST_SENDING = 32  # answers that are computed or sent at the same time; of 8 MiB each at most
 
 Handler = Callable[["Page", Request], Any]
 
@@ -60,11 +61,16 @@ def application(store: Store, keys: Keys, door: Door) -> ASGIApp:
     answers = anyio.CapacityLimiter(AT_ONCE)
     quick = anyio.CapacityLimiter(LAB_AT_ONCE)
 
+    sending = anyio.Semaphore(MOST_SENDING)
+
+    def route(method: str, path: str, handler: Handler, limiter: anyio.CapacityLimiter) -> Route:
+        return Route(path, Answer(page, handler, limiter, sending), methods=[method])
+
     def get(path: str, handler: Handler) -> Route:
-        return Route(path, _answering(page, handler, answers), methods=["GET"])
+        return route("GET", path, handler, answers)
 
     def post(path: str, handler: Handler, limiter: anyio.CapacityLimiter = answers) -> Route:
-        return Route(path, _answering(page, handler, limiter), methods=["POST"])
+        return route("POST", path, handler, limiter)
 
     async def pushed(socket: WebSocket) -> None:
         await live.push(page.jobs, socket)
@@ -83,7 +89,7 @@ def application(store: Store, keys: Keys, door: Door) -> ASGIApp:
         post("/api/lab", _lab, quick),
         get("/api/jobs", _jobs),
         post("/api/jobs", _start),
-        Route("/api/jobs/{job}", _answering(page, _stop, answers), methods=["DELETE"]),
+        route("DELETE", "/api/jobs/{job}", _stop, answers),
         WebSocketRoute("/api/live", pushed),
     ]
 
@@ -97,17 +103,36 @@ def application(store: Store, keys: Keys, door: Door) -> ASGIApp:
     return Guard(app, keys, door)
 
 
-def _answering(
-    page: Page, handler: Handler, limiter: anyio.CapacityLimiter
-) -> Callable[[Request], Awaitable[Response]]:
-    """A handler as an endpoint: it works in a thread, and errors that were foreseen become JSON."""
+class Answer:
+    """A handler as an endpoint: it works in a thread, and errors that were foreseen become JSON.
 
-    async def endpoint(request: Request) -> Response:
+    So many at most are answered at once, from the question to the last byte, that slow readers fill no memory.
+    """
+
+    def __init__(
+        self,
+        page: Page,
+        handler: Handler,
+        limiter: anyio.CapacityLimiter,
+        sending: anyio.Semaphore,
+    ) -> None:
+        self.work = functools.partial(handler, page)
+        self.limiter = limiter
+        self.sending = sending
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        async with self.sending:
+            answer = await self.answer(Request(scope, receive))
+            await answer(scope, receive, send)
+
+    async def answer(self, request: Request) -> Response:
+        """The answer, or what was wrong."""
         try:
             if request.method == "POST":
                 request.state.document = await _document(request)
             found = await anyio.to_thread.run_sync(
-                functools.partial(handler, page, request), limiter=limiter
+                functools.partial(self.work, request), limiter=self.limiter
             )
         except TooLarge:
             return PlainTextResponse("the request is too large.", 413)
@@ -118,11 +143,7 @@ def _answering(
             return Json(
                 {"error": f"{type(error).__name__}: {plain(str(error))}", "kind": "error"}, 500
             )
-        if isinstance(found, bytes):
-            return Response(found, media_type="application/octet-stream")
-        return Json(found)
-
-    return endpoint
+        return Numbers(found) if isinstance(found, bytes) else Json(found)
 
 
 async def _document(request: Request) -> Any:

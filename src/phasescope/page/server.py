@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import socket
 import sys
@@ -12,6 +13,7 @@ from ..errors import MissingExtra, SpecError, StoreError
 from ..store import Store
 
 PORT = 8017
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 HEADER_BYTES = 16 * 1024
 MESSAGE_BYTES = 16 * 1024
 
@@ -48,10 +50,9 @@ def serve(
     listening = _listen(host, port)
     port = listening.getsockname()[1]
     keys = Keys()
-    shown = f"[{host}]" if ":" in host else host
-    names = {"127.0.0.1", "localhost", "[::1]", shown}
-    app = application(home, keys, Door.at(port, names))
-    url = f"http://{shown}:{port}/?token={keys.token}"
+    names = names_of(host)
+    app = application(home, keys, Door.at(port, [*LOOPBACK, *names]))
+    url = f"http://{names[0]}:{port}/?token={keys.token}"
     print(f"The page over {home.root}:\n  {url}\nCtrl-C ends it.", flush=True)
     if allow_remote:
         print(REMOTE, file=sys.stderr, flush=True)
@@ -91,6 +92,25 @@ def check_host(host: str, allow_remote: bool) -> None:
         f"--host {host} lets other machines reach the page, read the store and start runs here, without encryption. "
         "Add --allow-remote if you mean that; `ssh -L` is safer."
     )
+
+
+def names_of(host: str) -> list[str]:
+    """The names under which a browser may ask for this host, the best to print first.
+
+    A server at every address of the machine (0.0.0.0 or ::) is asked for under the names of the machine.
+    """
+    if host not in ("0.0.0.0", "::"):
+        return [_written(host)]
+    own = socket.gethostname()
+    found = [own, socket.getfqdn()]
+    with contextlib.suppress(OSError):
+        found += [str(at[4][0]).partition("%")[0] for at in socket.getaddrinfo(own, None)]
+    return [_written(name) for name in dict.fromkeys(found)]
+
+
+def _written(host: str) -> str:
+    """A host as a URL has it."""
+    return f"[{host}]" if ":" in host else host
 
 
 def _listen(host: str, port: int) -> socket.socket:
