@@ -39,6 +39,7 @@ from .analysis.verdict import refuted as refuted
 from .analysis.verdict import trivial as trivial
 from .analysis.verdict import undecided as undecided
 from .analysis.verdict import vacuous as vacuous
+from .checkpoints.probe import probe as probe
 from .claims.answer import answer as answer
 from .claims.assumptions import assume as assume
 from .claims.claim import beyond as beyond

@@ -13,7 +13,7 @@ import xarray as xr
 from ..errors import LogError, SpecError, nearest
 from ..plan.observables import flag_word
 from .columns import Columns, with_arrays
-from .origin import LOGGED, told
+from .origin import LOGGED, Origin, told
 from .sources import Found, read
 
 TIME = "time"
@@ -77,7 +77,8 @@ def logged(
         ds = _side_by_side(lanes, found, along, join)
     else:
         ds = lanes[0]
-    return _described(ds, found, unit, arm, numbers, end)
+    origins = [origin for run in found for origin in run.origins]
+    return as_evidence(ds, origins, unit=unit, arm=arm, numbers=numbers, end=end)
 
 
 def _labelled(
@@ -246,15 +247,16 @@ def _check_alike(first: xr.Dataset, other: xr.Dataset, where: str, place: str, j
         )
 
 
-def _described(
+def as_evidence(
     ds: xr.Dataset,
-    found: Sequence[Found],
-    unit: float,
-    arm: str | None,
-    numbers: Mapping[str, Any] | None,
-    end: float | None,
+    origins: Sequence[Origin],
+    *,
+    unit: float = 1.0,
+    arm: str | None = None,
+    numbers: Mapping[str, Any] | None = None,
+    end: float | None = None,
 ) -> xr.Dataset:
-    """The dataset with the attributes and coordinates of a run."""
+    """The dataset with the attributes and coordinates of a run, and where it came from; the rest as for `logged`."""
     if not np.isfinite(unit) or unit <= 0:
         raise SpecError(f"unit is how much time one step is, a number above 0, got unit={unit!r}.")
     words = {"symbol": "t", "long_name": "time"} | ({"units": "steps"} if unit == 1 else {})
@@ -264,7 +266,7 @@ def _described(
         flags = {"flag_values": [0], "flag_meanings": flag_word("training")}
         coords["stage"] = (TIME, np.zeros(ds.sizes[TIME], np.int32), flags)
     said: dict[str, Any] = {
-        LOGGED: told(run.origin for run in found),
+        LOGGED: told(origins),
         "records": ds.sizes[TIME],
         "time_per_step": float(unit),
     }

@@ -22,7 +22,7 @@ from .binary import (
 )
 from .columns import Columns
 from .delimited import is_wandb_chart, read_text, runs_of_chart
-from .origin import Origin, digest_of_arrays, digest_of_files
+from .origin import Origin, digest_of_arrays, digest_of_files, origins
 
 KINDS = ".csv, .tsv, .npz, .nc, .parquet, or an event file or folder of TensorBoard"
 WANDB_HISTORY = "_step"
@@ -33,12 +33,12 @@ class Found:
     """One run that a log holds: its columns or its dataset, and where it came from."""
 
     values: Columns | xr.Dataset
-    origin: Origin
+    origins: tuple[Origin, ...]
 
     @property
     def where(self) -> str:
         """What an error calls it."""
-        return self.origin.source
+        return self.origins[0].source
 
 
 def read(source: Any) -> list[Found]:
@@ -47,17 +47,22 @@ def read(source: Any) -> list[Found]:
     **Raises:** `LogError` if there is no such file, or if it is no log.
     """
     if isinstance(source, xr.Dataset):
-        digest = digest_of_arrays({name: x.values for name, x in source.variables.items()})
-        return [Found(source, Origin("a dataset in memory", "xarray", digest))]
+        return [Found(source, origins(source) or (_of_dataset(source),))]
     if isinstance(source, str | os.PathLike):
         return _read_path(Path(source))
     if isinstance(source, Mapping) or hasattr(source, "columns"):
         arrays = {str(name): np.asarray(source[name]) for name in source}
         origin = Origin("arrays in memory", "arrays", digest_of_arrays(arrays))
-        return [Found(arrays, origin)]
+        return [Found(arrays, (origin,))]
     raise LogError(
         f"a log is a path, an xarray dataset, or arrays by name; got {type(source).__name__}."
     )
+
+
+def _of_dataset(ds: xr.Dataset) -> Origin:
+    """What is said of a dataset that does not say itself which logs or checkpoints it was made of."""
+    digest = digest_of_arrays({name: x.values for name, x in ds.variables.items()})
+    return Origin("a dataset in memory", "xarray", digest)
 
 
 def _read_path(path: Path) -> list[Found]:
@@ -82,7 +87,7 @@ def _read_path(path: Path) -> list[Found]:
 
 
 def _found(path: Path, kind: str, values: Columns | xr.Dataset) -> Found:
-    return Found(values, Origin(str(path), kind, digest_of_files([path])))
+    return Found(values, (Origin(str(path), kind, digest_of_files([path])),))
 
 
 def _text(path: Path) -> list[Found]:
@@ -91,7 +96,7 @@ def _text(path: Path) -> list[Found]:
     if is_wandb_chart(columns):
         digest = digest_of_files([path])
         return [
-            Found(metrics, Origin(f"{path}, run {run}", "W&B CSV", digest))
+            Found(metrics, (Origin(f"{path}, run {run}", "W&B CSV", digest),))
             for run, metrics in runs_of_chart(columns).items()
         ]
     return [_found(path, f"W&B {kind}" if WANDB_HISTORY in columns else kind, columns)]
@@ -103,4 +108,5 @@ def _events(path: Path) -> Found:
         raise LogError(f"{path} is a folder without event files of TensorBoard. A log is {KINDS}.")
     if any(not file.stat().st_size for file in files):
         raise LogError(f"{next(f for f in files if not f.stat().st_size)} is empty.")
-    return Found(read_events(path), Origin(str(path), "TensorBoard", digest_of_files(files)))
+    origin = Origin(str(path), "TensorBoard", digest_of_files(files))
+    return Found(read_events(path), (origin,))
