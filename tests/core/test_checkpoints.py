@@ -312,12 +312,12 @@ def test_a_header_larger_than_a_model_needs_is_not_read(tmp_path):
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path):
-    """A tensor of 1 GiB, most of it holes in the file, is probed by a process that may have 100 MiB more than at rest."""
+    """A tensor of 256 MiB, of holes in the file, is probed with less than 64 MiB more than at rest."""
     file = tmp_path / "a.safetensors"
     with file.open("wb") as opened:
-        text = header({"q_proj": tensor([2**28], 0, 2**30)})
+        text = header({"q_proj": tensor([2**26], 0, 2**28)})
         opened.write(text)
-        opened.truncate(len(text) + 2**30)
+        opened.truncate(len(text) + 2**28)
     script = """
         import resource, sys
         from phasescope.checkpoints.contents import contents
@@ -334,7 +334,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     square, megabytes = done.stdout.split()
     assert float(square) == 0
-    assert int(megabytes) < 100
+    assert int(megabytes) < 64
 
 
 class Poison:
@@ -453,7 +453,7 @@ def test_parameters_that_nobody_can_name_need_groups(tmp_path):
     ):
         ps.probe(tmp_path / "a.safetensors")
     ds = ps.probe(tmp_path / "a.safetensors", groups={"all": "alpha"})
-    assert float(ds.norm) == pytest.approx(3**0.5)
+    assert ds.norm.item() == pytest.approx(3**0.5)
     with pytest.raises(ps.ProbeError, match="no parameter has 'beta' in its name"):
         ps.probe(tmp_path / "a.safetensors", groups={"all": "beta"})
 

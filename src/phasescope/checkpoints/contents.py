@@ -70,7 +70,9 @@ def contents(
     digests: dict[str, str] = {}
     squares: dict[str, float] = {}
     distances: dict[str, float] = {}
-    for name, tensor in tensors.items():
+    for name, tensor in sorted(
+        tensors.items()
+    ):  # in one order of addition, however they lie in files
         of_tensor = members.get(name, ())
         digests[name], sums = _pass(tensor, of_tensor)
         moved = np.zeros(len(of_tensor))

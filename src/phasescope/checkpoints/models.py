@@ -34,17 +34,18 @@ class Family:
     width: str
     heads: str
     positions: str
+    is_tied: bool  # whether the read-out is the embedding, unless a configuration says otherwise
 
 
 FAMILIES = {
     "gpt2": Family(
         "GPT2Config", "GPT2LMHeadModel", re.compile(r"wte\.weight$"), re.compile(r"(?:^|\.)h\.(\d+)\."),
-        "n_layer", "n_embd", "n_head", "n_positions",
+        "n_layer", "n_embd", "n_head", "n_positions", True,
     ),
     "gpt_neox": Family(
         "GPTNeoXConfig", "GPTNeoXForCausalLM", re.compile(r"embed_in\.weight$"),
         re.compile(r"(?:^|\.)layers\.(\d+)\."), "num_hidden_layers", "hidden_size",
-        "num_attention_heads", "max_position_embeddings",
+        "num_attention_heads", "max_position_embeddings", False,
     ),
 }  # fmt: skip
 ROTARY = ("rope_scaling", "rope_parameters")
@@ -191,7 +192,6 @@ class Runner:
         """Put the tensors of a checkpoint into the model, which is built when they are known to fit."""
         wanted = {n: x for n, x in tensors.items() if not BUFFERS.search(n)}
         if self._model is None:
-            check_fits(self.known, wanted, path)
             self._check_shapes(wanted, path)
             self._model = self._built("cpu")
         own = self._model.state_dict()
@@ -208,12 +208,9 @@ class Runner:
         """Hold all shapes of the model against those of the file, before anything is made."""
         own = {name: tuple(x.shape) for name, x in self._built("meta").state_dict().items()}
         named = _as_named(tensors, own)
-        tied = {"lm_head.weight", "embed_out.weight"} - set(named)
-        missing = (
-            set(own)
-            - set(named)
-            - (tied if self.known.numbers.get("tie_word_embeddings", True) else set())
-        )
+        missing = set(own) - set(named)
+        if self.known.numbers.get("tie_word_embeddings", self.known.family.is_tied):
+            missing -= {"lm_head.weight", "embed_out.weight"}
         strange = sorted(set(named) - set(own)) + sorted(missing)
         if strange:
             there = "does not know" if strange[0] in named else "needs"

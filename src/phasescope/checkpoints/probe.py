@@ -20,7 +20,7 @@ from .contents import Contents, Tensors, check_alike, contents, tensors_at
 from .folders import Place, places
 from .groups import RULES, Members, members
 from .heads import Attention
-from .models import Known, Runner, are_installed, known_model
+from .models import Known, Runner, are_installed, check_fits, known_model
 
 TIME = "time"
 
@@ -76,7 +76,12 @@ def probe(
     first = tensors_at(found[0])
     known = known_model(found[0])
     belong = members(first, groups, known.heads if known else None)
-    heads = _attention(found[0], known, attention, tokens, (length, sequences, seed))
+    heads = None
+    if _is_wanted(attention, known, found[0], tokens):
+        assert known is not None
+        check_fits(known, first, found[0].path)
+        own = doubled_tokens(known.vocabulary, length, sequences, seed)
+        heads = Attention(Runner(known), own, own if tokens is None else _batch(tokens))
     seen: list[Contents] = []
     for place in found:
         tensors = tensors_at(place)
@@ -91,29 +96,20 @@ def probe(
     return as_evidence(ds, [_origin(source, found, seen)])
 
 
-def _attention(
-    place: Place,
-    known: Known | None,
-    asked: bool | None,
-    tokens: Any,
-    doubled: tuple[int, int, int],
-) -> Attention | None:
-    """How attention is measured; None if it is not."""
-    wanted = (asked is None and known is not None and are_installed()) or asked
-    if not wanted:
-        if tokens is not None:
-            raise ProbeError(
-                "tokens are for attention and loss, which this probe does not compute."
-            )
-        return None
-    if known is None:
+def _is_wanted(asked: bool | None, known: Known | None, place: Place, tokens: Any) -> bool:
+    """Whether to compute attention and loss.
+
+    **Raises:** `ProbeError` if it was asked for, or tokens were given, and it cannot be.
+    """
+    if asked and known is None:
         raise ProbeError(
             f"{place.path}: attention is computed of models whose config.json says model_type gpt2 or gpt_neox. Of others "
             "there are norms: attention=False (--norms-only)."
         )
-    length, sequences, seed = doubled
-    own = doubled_tokens(known.vocabulary, length, sequences, seed)
-    return Attention(Runner(known), own, own if tokens is None else _batch(tokens))
+    wanted = known is not None and are_installed() if asked is None else asked
+    if tokens is not None and not wanted:
+        raise ProbeError("tokens are for attention and loss, which this probe does not compute.")
+    return wanted
 
 
 def _batch(tokens: Any) -> np.ndarray:
