@@ -21,6 +21,7 @@ import phasescope as ps
 from phasescope import probes
 from phasescope.checkpoints import tensorfile
 from phasescope.checkpoints.folders import step_of
+from phasescope.cli import app as cli
 
 WIDTH = 6
 HEADS = 2
@@ -84,7 +85,7 @@ def test_norms_of_groups_are_those_that_are_cut_out_by_hand(tmp_path):
 def test_norms_and_distances_are_those_of_the_probes_of_arrays(tmp_path):
     weights = [gpt2(0), gpt2(1), gpt2(0)]
     groups = {"attention": r"attn", "readout": "wte"}
-    with pytest.warns(UserWarning, match="copies"):
+    with pytest.warns(UserWarning, match="is a copy of an earlier one"):
         ds = ps.probe(series(tmp_path, weights), groups=groups, attention=False)
     for name, found in (("relative_norm", probes.relative_norms), ("moved", probes.moved)):
         for group, wanted in found(weights, groups).items():
@@ -246,6 +247,60 @@ def test_a_series_of_checkpoints_gets_a_row_that_says_where_it_came_from(tmp_pat
     backwards = ds.isel(time=[1, 0])
     [row] = ps.check(study, claim="keys_grow_more_than_values", evidence=backwards, store=False)
     assert row.word == ps.Word.FALSE
+
+
+# On the command line.
+def command(monkeypatch, capsys, *words):
+    monkeypatch.setattr(sys, "argv", ["phasescope", "probe", *map(str, words)])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    said = capsys.readouterr()
+    return int(end.value.code or 0), said.out, said.err
+
+
+@pytest.mark.filterwarnings("always")
+def test_the_command_prints_norms_and_ends_with_1_if_two_are_the_same(
+    tmp_path, monkeypatch, capsys
+):
+    folder = series(tmp_path, [gpt2(0), gpt2(1), gpt2(1)])
+    code, out, err = command(monkeypatch, capsys, folder, "--norms-only")
+    assert code == 1
+    assert "the same as step 10" in out and "key_query" in out
+    assert "1 of 3 checkpoints is a copy" in err
+    code, out, _ = command(monkeypatch, capsys, folder / "checkpoint-10", "--json", "--norms-only")
+    assert code == 0
+    [row] = json.loads(out)["checkpoints"]
+    assert row["norm"] == pytest.approx(by_hand(gpt2(1)))
+
+
+def test_the_command_takes_steps_groups_and_files_and_writes_what_logged_reads(
+    tmp_path, monkeypatch, capsys
+):
+    for name in "ab":
+        save_file(gpt2(ord(name)), tmp_path / f"{name}.safetensors")
+    files = [tmp_path / f"{name}.safetensors" for name in "ab"]
+    words = ["--steps", "3,5", "--group", "attention=attn", "--out", tmp_path / "x.nc"]
+    code, _, _ = command(monkeypatch, capsys, *files, *words)
+    assert code == 0
+    ds = ps.logged(tmp_path / "x.nc")
+    np.testing.assert_array_equal(ds.time, [3, 5])
+    assert ds.group.values.tolist() == ["attention"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nowhere"], "there is no such file or folder"),
+        ([".", "--group", "attn"], "a group is NAME=EXPRESSION"),
+        ([".", "--tokens", "nowhere.npy"], "cannot be read as a .npy file"),
+        ([".", "--steps", "a"], "--steps=a is neither numbers"),
+    ],
+)
+def test_what_was_typed_wrong_is_one_line(words, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = command(monkeypatch, capsys, *words)
+    assert (code, out) == (2, "")
+    assert said in err and err.count("\n") == 1
 
 
 # Bad input: one clear line, nothing executed, bounded memory.

@@ -170,8 +170,9 @@ def _warn_of_copies(found: Sequence[Place], ds: xr.Dataset) -> None:
     ]
     if pairs:
         more = f", and {len(pairs) - 3} more" if len(pairs) > 3 else ""
+        are = "is a copy" if len(pairs) == 1 else "are copies"
         warnings.warn(
-            f"{len(pairs)} of {len(found)} checkpoints are copies of an earlier one, tensor by tensor: "
+            f"{len(pairs)} of {len(found)} checkpoints {are} of an earlier one, tensor by tensor: "
             f"{'; '.join(pairs[:3])}{more}. Either training did not move, or files were saved under wrong names.",
             stacklevel=3,
         )

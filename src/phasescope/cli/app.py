@@ -16,6 +16,7 @@ from .commands.fork import fork
 from .commands.list import list_
 from .commands.map import map_
 from .commands.new import new
+from .commands.probe import probe
 from .commands.repair import repair
 from .commands.report import report
 from .commands.run import run
@@ -53,6 +54,7 @@ COMMANDS = {
     "serve": serve,
     "fork": fork,
     "export": export,
+    "probe": probe,
     "repair": repair,
     "new": new,
 }

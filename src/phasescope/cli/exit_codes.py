@@ -11,7 +11,7 @@ from ..errors import PhasescopeError, RunDiverged, StoreError, StudyBroken, Swee
 if TYPE_CHECKING:
     from ..ledger.ledger import Ledger
 
-CHANGED = 1  # of `check` and `report`: a word changed; of `repair`: something was damaged
+CHANGED = 1  # of `check`, `report`: a word changed; `repair`: damage; `probe`: two checkpoints are the same
 BAD_INPUT = 2
 NOT_CARRIED_OUT = 3  # of `check` and `report`
 BROKEN_STUDY = 4
@@ -24,7 +24,7 @@ TERMINATED = 143
 
 MEANINGS = {
     0: "done; of `check` and `report`: every word is the established one",
-    CHANGED: "`check`, `report`: a word changed. `repair`: something was damaged",
+    CHANGED: "`check`, `report`: a word changed. `repair`: something was damaged. `probe`: two checkpoints are the same",
     BAD_INPUT: "bad input: what was asked for does not exist, or cannot be done",
     NOT_CARRIED_OUT: "`check`, `report`: a check could not be carried out",
     BROKEN_STUDY: "a study is broken: it does not load, or its own code failed",

@@ -214,3 +214,40 @@ AllowRemote = Annotated[
         help="Let other machines reach the page: whoever has the URL can read the store and start runs, unencrypted.",
     ),
 ]
+
+Checkpoints = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="MODEL_OR_FOLDER ...",
+        help="A .safetensors file, the folder of a model, a folder of checkpoints, or several.",
+    ),
+]
+Steps = Annotated[
+    str | None,
+    typer.Option(metavar="N,N,...", help="Steps of the checkpoints, where names do not say them."),
+]
+Groups = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--group",
+        metavar="NAME=EXPRESSION",
+        help="A group of parameters, by a regular expression on their names; may be repeated.",
+    ),
+]
+Tokens = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE.npy", help="The probe batch: whole numbers [sequence, position]."),
+]
+DoubledLength = Annotated[
+    int, typer.Option("--length", min=2, help="Tokens of a random sequence, before it is doubled.")
+]
+DoubledSequences = Annotated[int, typer.Option("--sequences", min=1, help="Doubled sequences.")]
+NormsOnly = Annotated[
+    bool, typer.Option("--norms-only", help="No attention and no loss: no torch is loaded.")
+]
+AllowPickles = Annotated[
+    bool,
+    typer.Option(
+        "--allow-pickles", help="Also read .pt and .bin: torch takes tensors of them, nothing else."
+    ),
+]
