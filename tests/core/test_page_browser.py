@@ -360,7 +360,7 @@ def test_another_arm_is_laid_over_and_its_residual_is_zero(page, ids):
     open_at(page, f"run/{ids['every_shape']}?over={ids['every_shape_again']}")
     residual = page.locator('[data-name="height residual every_shape_again"]')
     expect(residual).to_have_attribute("data-drawn", re.compile(r"\d+"))
-    expect(residual.locator(".reading")).to_have_text(" 0")
+    expect(residual.locator(".reading")).to_have_text("0")
     expect(page.locator('[data-name="height"] .key')).to_have_count(2)
 
 

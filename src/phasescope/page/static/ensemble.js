@@ -2,10 +2,12 @@
 
 import { inPath, numbers } from "./api.js";
 import { Curves } from "./curves.js";
+import { pictureOf } from "./pictures.js";
 import { between } from "./scales.js";
 
 const MOST = 48;
-const POINTS = 200;
+const POINTS = 400;
+const LINES = 3;
 
 function quantile(sorted, share) {
   const place = share * (sorted.length - 1);
@@ -13,20 +15,34 @@ function quantile(sorted, share) {
   return sorted[low] + ((sorted[Math.min(low + 1, sorted.length - 1)] - sorted[low]) * (place - low));
 }
 
+/** Whether a quantity of a run is drawn as curves over time, so that a band of many can be drawn. */
+export function hasBand(run, { dims }) {
+  const others = dims.filter((dim) => dim !== "time" && dim !== "lane");
+  return dims.includes("time") && others.length <= 1 && others.every((dim) => run.dims[dim] <= 8);
+}
+
 /** Curves with a band, of {id, lane}: at most so many of them as can be asked for at once, spread evenly. */
-export async function ensemble(variable, lanes) {
+export async function ensemble(run, variable, lanes) {
   const every = Math.ceil(lanes.length / MOST);
   const chosen = lanes.filter((_, i) => i % every === 0);
-  const found = await Promise.all(chosen.map(({ id, lane }) => numbers(`runs/${inPath(id)}/values`, { name: variable.name, points: POINTS, lane })));
+  const found = await Promise.all(chosen.map(async ({ id, lane }) => {
+    const array = await numbers(`runs/${inPath(id)}/values`, { name: variable.name, points: POINTS, lane });
+    return pictureOf({ coords: { ...run.coords, time: array.times } }, array, variable.name);
+  }));
   const { times } = found[0];
-  const size = found[0].values.length / times.length;
-  const curves = found.map((array) => Float64Array.from(array.times, (_, i) => array.values[i * size]));
-  const line = { label: variable.name, values: [], lower: [], upper: [] };
+  const shared = Math.min(LINES, ...found.map((picture) => picture.lines?.length ?? 0));
+  const lines = Array.from({ length: shared }, (_, k) => band(found, times, k));
+  return new Curves({ times, lines });
+}
+
+/** The median, and what nine tenths of the runs lie between, of the k-th curve of each. */
+function band(pictures, times, k) {
+  const line = { label: pictures[0].lines[k].label, values: [], lower: [], upper: [] };
   for (const t of times) {
-    const sorted = curves.map((values, k) => between(found[k].times, values, t)).filter(Number.isFinite).sort((a, b) => a - b);
+    const sorted = pictures.map((picture) => between(picture.times, picture.lines[k].values, t)).filter(Number.isFinite).sort((a, b) => a - b);
     line.values.push(sorted.length ? quantile(sorted, 0.5) : NaN);
     line.lower.push(sorted.length ? quantile(sorted, 0.05) : NaN);
     line.upper.push(sorted.length ? quantile(sorted, 0.95) : NaN);
   }
-  return new Curves({ times, lines: [line] });
+  return line;
 }

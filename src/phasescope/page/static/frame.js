@@ -33,7 +33,7 @@ export function axes(pen, box, x, y, theme, label = "") {
   }
   for (const tick of y.ticks(Math.max(2, box.high / 32))) {
     pen.line([box.x, y.at(tick), box.x + box.wide, y.at(tick)], theme.grid);
-    pen.text(box.x - 5, y.at(tick), short(tick, 3), theme.quiet, { align: "right", base: "middle" });
+    pen.text(box.x - 5, y.at(tick), y.word?.(tick) ?? short(tick, 3), theme.quiet, { align: "right", base: "middle" });
   }
   pen.line([box.x, box.y, box.x, bottom, box.x + box.wide, bottom], theme.quiet);
   if (label) pen.text(box.x + box.wide, bottom + 18, label, theme.quiet, { align: "right", base: "top", size: 10 });

@@ -44,6 +44,7 @@ export class TimeHeat {
     }
     paint(this.picture, spread, 0, size, columns, columns, 1, shades);
     axes(pen, box, x, labelled(y, this.coord), look.theme, look.clock.label);
+    pen.text(10, box.y + box.high / 2, this.along, look.theme.quiet, { align: "center", base: "middle", size: 10, turn: -Math.PI / 2 });
     pen.image(this.picture, box.x, box.y, box.wide, box.high);
     phases(pen, { ...box, high: 0 }, x, look);
     boundaries(pen, box, x, look);
@@ -75,8 +76,7 @@ export class TimeHeat {
 
 /** The scale of an axis of indices whose ticks say the coordinate. */
 function labelled(y, coord) {
-  const numeric = coord.every((c, i) => c === i);
-  return { ...y, ticks: (most) => (numeric ? y.ticks(most).filter(Number.isInteger) : []) };
+  return { ...y, ticks: (most) => y.ticks(most).filter((i) => i in coord), word: (i) => String(short(coord[i], 3)).slice(0, 8) };
 }
 
 /** A matrix, at the time of the cursor if it has times: values of shape (time, rows, columns) or (rows, columns). */
@@ -97,10 +97,19 @@ export class Matrix {
   draw(pen, wide, high, look, at) {
     const box = this.box(wide, high);
     this.shades = shadesOf(this.values, this.limits, look.log);
-    pen.text(box.x + box.wide / 2, box.y + box.high + 6, this.names[1], look.theme.quiet, { align: "center", base: "top" });
-    pen.text(box.x - 8, box.y + box.high / 2, this.names[0], look.theme.quiet, { align: "center", base: "bottom", turn: -Math.PI / 2 });
+    pen.text(box.x + box.wide / 2, box.y + box.high + 17, this.names[1], look.theme.quiet, { align: "center", base: "top" });
+    pen.text(box.x - 34, box.y + box.high / 2, this.names[0], look.theme.quiet, { align: "center", base: "bottom", turn: -Math.PI / 2 });
+    this.ticks(pen, box, look);
     colourBar(pen, box.edge + 8, 16, high - 46, this.shades, look.theme);
     if (!this.hasTime || at !== undefined) this.cursor(pen, wide, high, look, at ?? 0);
+  }
+  /** The coordinates beside the rows and below the columns, as many as there is room for. */
+  ticks(pen, box, look) {
+    const [dx, dy] = [box.wide / this.over.length, box.high / this.down.length];
+    const [everyX, everyY] = [Math.ceil(34 / dx), Math.ceil(13 / dy)];
+    const word = (place) => String(short(place, 3)).slice(0, 6);
+    this.over.forEach((place, i) => i % everyX === 0 && pen.text(box.x + (i + 0.5) * dx, box.y + box.high + 4, word(place), look.theme.quiet, { align: "center", base: "top", size: 10 }));
+    this.down.forEach((place, i) => i % everyY === 0 && pen.text(box.x - 4, box.y + (i + 0.5) * dy, word(place), look.theme.quiet, { align: "right", base: "middle", size: 10 }));
   }
   cursor(pen, wide, high, look, at) {
     const [rows, columns] = [this.down.length, this.over.length];

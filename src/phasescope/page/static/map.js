@@ -3,7 +3,7 @@
 import { get, inPath, numbers } from "./api.js";
 import { theme } from "./colours.js";
 import { chooser, el, failure, message, symbol } from "./dom.js";
-import { ensemble } from "./ensemble.js";
+import { ensemble, hasBand } from "./ensemble.js";
 import { MapPicture } from "./map_picture.js";
 import { Panel } from "./panel.js";
 import { short } from "./scales.js";
@@ -37,7 +37,7 @@ class MapView {
     this.measures = [];
     this.name = state.name;
     this.slices = Object.fromEntries((state.slice ?? "").split(",").filter(Boolean).map((part) => part.split(":")).map(([k, v]) => [k, v]));
-    this.log = state.log === "1";
+    this.log = state.log === undefined ? undefined : state.log === "1";
     this.controls = el("div", { class: "bar" });
     this.picture = new MapPicture({ opened: (cell) => this.openCell(cell), brushed: (region) => this.brush(region), pointed: (cell) => this.point(cell) });
     this.reading = el("p", { class: "quiet", role: "status" }, "Click a cell to open its run. Drag over a region for the band of its runs.");
@@ -70,7 +70,7 @@ class MapView {
     const others = this.axes.filter((axis) => axis.name !== this.x && axis.name !== this.y);
     const log = el("input", { type: "checkbox", checked: this.log, onchange: () => {
       this.log = log.checked;
-      note({ log: this.log ? "1" : "" });
+      note({ log: this.log ? "1" : "0" });
       this.draw();
     } });
     this.controls.replaceChildren(...[
@@ -136,6 +136,7 @@ class MapView {
   /** The quantities that the grid can show are known once one was asked for. */
   learn() {
     const known = this.measures.length;
+    this.log ??= this.grid.min > 0 && this.grid.max > 1000 * this.grid.min;
     this.measures = this.grid.names ?? [];
     this.name = this.grid.value;
     if (!known) this.bar();
@@ -159,9 +160,9 @@ class MapView {
     this.panels = [];
     if (!cells.length) return this.side.replaceChildren(message("The sweep has no runs in this region.", el("p", {}, "Drag over coloured cells.")));
     const run = await get(`runs/${inPath(cells[0].id)}`);
-    const variables = run.variables.filter((v) => v.dims.includes("time"));
+    const variables = run.variables.filter((v) => hasBand(run, v));
     const look = () => ({ theme: theme(), clock: { of: (t) => t, back: (t) => t, label: "time" } });
-    this.panels = variables.slice(0, 6).map((v) => new Panel({ name: v.name, title: symbol(v), meaning: `median and band of ${cells.length} runs`, look, log: Boolean(v.log_hint), load: () => ensemble(v, cells) }));
+    this.panels = variables.slice(0, 6).map((v) => new Panel({ name: v.name, title: symbol(v), meaning: `median and band of ${cells.length} runs`, look, log: Boolean(v.log_hint), load: () => ensemble(run, v, cells) }));
     this.side.replaceChildren(el("h2", {}, `${cells.length} runs of the region`), el("p", {}, el("a", { href: address("run", cells[0].id, { lane: cells[0].lane }) }, "open the first")), ...this.panels.map((panel) => panel.node));
   }
   /** The region that the address names, chosen again. */

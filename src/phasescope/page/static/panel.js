@@ -112,7 +112,7 @@ export class Panel {
     this.reading.replaceChildren(...keys.map(({ label, colour, dash }, i) => {
       const mark = el("i", { class: "mark" });
       if (colour !== undefined) mark.style.borderTop = `3px ${dash ? "dashed" : "solid"} ${theme.lines[colour % theme.lines.length]}`;
-      return el("span", { class: "key", title: label }, colour === undefined ? "" : mark, label, " ", this.places[i]);
+      return el("span", { class: "key", title: label }, colour === undefined ? "" : mark, label ? el("span", {}, label) : "", this.places[i]);
     }));
     this.reading.classList.toggle("many", keys.length > 1);
   }

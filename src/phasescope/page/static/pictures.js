@@ -2,6 +2,7 @@
 
 import { Curves } from "./curves.js";
 import { Matrix, TimeHeat } from "./heat.js";
+import { short } from "./scales.js";
 
 // So many curves can be told apart; more are shown as colours.
 const CURVES = 8;
@@ -104,7 +105,7 @@ class Single {
     Object.assign(this, { name, value, hasTime: false, canLog: false });
   }
   draw(pen, wide, high, look) {
-    pen.text(wide / 2, high / 2, String(this.value), look.theme.ink, { align: "center", base: "middle", size: 20 });
+    pen.text(wide / 2, high / 2, short(this.value, 6), look.theme.ink, { align: "center", base: "middle", size: 20 });
   }
   keys() {
     return [];

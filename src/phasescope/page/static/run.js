@@ -83,8 +83,9 @@ export class RunView {
       const given = Array.from({ length: run.dims[dim] }, (_, i) => [String(i), this.laneWords(i)]);
       return chooser("Run of the sweep", `lane-${dim}`, given, String(this.lanes[dim] ?? 0), (i) => this.lane(dim, +i));
     });
-    const over = (run.arms ?? []).map((other) => {
-      const { id, arm } = typeof other === "string" ? { id: other, arm: other.split("/").at(-2) ?? other } : other;
+    const armOf = (id) => id.split("/").at(-2) ?? id;
+    const over = (run.arms ?? []).map((id, _, all) => {
+      const arm = all.filter((other) => armOf(other) === armOf(id)).length > 1 ? `${armOf(id)} ${id.split("/").at(-1).slice(0, 6)}` : armOf(id);
       const box = el("input", { type: "checkbox", name: "over", value: id, checked: split(this.params.over).includes(id),
         onchange: () => this.overlay(id, box.checked) });
       return el("label", { class: "check" }, box, `overlay ${arm}`);
@@ -173,7 +174,7 @@ export class RunView {
     const few = variable.dims.filter((d) => d !== "time" && !this.laneDims().includes(d)).length <= 1;
     if (!variable.dims.includes("time") || !few || !other.variables.some((v) => v.name === variable.name)) return;
     const made = new Panel({
-      name: `${variable.name} residual ${other.arm}`, title: `${variable.name}: ${this.run.arm} − ${other.arm}`, meaning: "residual",
+      name: `${variable.name} residual ${other.arm}`, title: `${variable.name}: ${this.run.arm} − ${other.arm}`, meaning: "residual; the other is interpolated between its records",
       look: this.look, onTime: (time) => this.cursor.to(time),
       load: async () => {
         const [own, theirs] = [await this.curves(this.run, variable), await this.curves(other, variable)];

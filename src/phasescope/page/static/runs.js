@@ -53,7 +53,7 @@ function tableOf(found, state, change) {
     el("td", {}, row.kind), el("td", {}, when(row.when)), el("td", {}, row.status)));
   const first = +state.offset + 1, last = +state.offset + found.rows.length;
   const turn = (words, offset, off) => el("button", { type: "button", disabled: off, onclick: () => change({ offset }) }, words);
-  return [el("p", { class: "quiet", role: "status" }, `${first} to ${last} of ${found.total} runs`), el("table", {}, el("thead", {}, head), el("tbody", {}, rows)),
+  return [el("p", { class: "quiet", role: "status" }, `${first} to ${last} of ${found.total} runs`), el("table", { class: "list" }, el("thead", {}, head), el("tbody", {}, rows)),
     found.total > LIMIT ? el("p", { class: "bar" }, turn("Earlier", Math.max(0, state.offset - LIMIT), first <= 1), turn("Further", +state.offset + LIMIT, last >= found.total)) : ""];
 }
 
