@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import xarray as xr
 from jaxtyping import Array, Float
 
@@ -12,6 +13,8 @@ from ..plan.observables import Observables
 from ..spec import field
 from .decoder import Block, Decoder, losses_and_attention
 from .training import TextState
+
+DIGITS = 2**-12  # to which maps of attention are kept: the rest is noise, and does not compress
 
 
 class TextObserved(Observables):
@@ -134,3 +137,19 @@ def with_drift(ds: xr.Dataset) -> xr.Dataset:
             long_name="total variation of attention since the start"
         ),
     )
+
+
+def with_few_maps(ds: xr.Dataset) -> xr.Dataset:
+    """The dataset to be kept: of the whole maps only those of one sequence and the lowest layer, at four even times.
+
+    They become `shown_map`; drift was taken from all of them before.
+    """
+    if "attention_map" not in ds:
+        return ds
+    last = ds.sizes["time"] - 1
+    records = sorted({round(part * last / 3) for part in range(4)})
+    few = ds.attention_map.isel(probe=0, layer=0, time=records, drop=True)
+    shown = few.rename(time="shown_time").drop_vars("stage", errors="ignore")
+    shown = (DIGITS * np.round(shown / DIGITS)).astype(np.float32)
+    rest = ds.drop_vars("attention_map").drop_dims(["probe", "query", "key"], errors="ignore")
+    return rest.assign(shown_map=shown.assign_attrs(long_name="attention on a training sequence"))

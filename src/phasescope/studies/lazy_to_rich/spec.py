@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 import phasescope as ps
+from phasescope.networks import TextSpec
 
 
 class Spec(ps.Spec):
@@ -122,11 +123,41 @@ FLOW = (*MODEL, "imbalance", "kappa", "horizon")
 DESCENT = (*MODEL, "eta", "batch", "steps", "index_range", "joint")
 MATRIX = ("dim", "optimiser", "sampled", "reading", "reduction", "shape")
 
+# Figure 2: stated are sizes, the scale 0.01 of the start, SGD at 0.1 and 1500 epochs, which are 326 batches each.
+BATCHES_OF_AN_EPOCH = 326
+figure_2 = TextSpec(
+    corpus="wikitext-2",
+    context=200,
+    sequences=32,
+    width=128,
+    hidden=512,
+    rate=0.1,
+    updates=1500 * BATCHES_OF_AN_EPOCH,
+    records=1500,
+)
+tiny_text = TextSpec(
+    types=30,
+    context=8,
+    sequences=2,
+    width=4,
+    hidden=8,
+    rate=0.5,
+    clip=1.0,
+    dropout=0.1,
+    updates=6,
+    records=3,
+    probes=2,
+    maps=1,
+    precision="float64",
+)
+
 default = Spec()
 presets = {
-    "tiny": Spec(length=6, batch=8, steps=20, horizon=20.0, dim=3),
+    "tiny": (Spec(length=6, batch=8, steps=20, horizon=20.0, dim=3), tiny_text),
     # As the paper states them: 100,000 updates; horizons of flows are the same time.
     "figure_1": Spec(steps=100_000, horizon=10_000.0),
+    "figure_2": figure_2,
+    "figure_2_norm": figure_2.replace(normalisation="pre"),
     "figure_3": Spec(tokens="boolean", steps=100_000, horizon=10_000.0),
     "figure_4_gd": Spec(dim=100, sampled=True, steps=100_000),
     "figure_4_adam": Spec(dim=100, sampled=True, steps=100_000, optimiser="adam", eta=5e-4),

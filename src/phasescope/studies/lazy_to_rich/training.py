@@ -9,6 +9,7 @@ import optax
 from jaxtyping import Array, Float
 
 import phasescope as ps
+from phasescope.networks import TextSpec, text_plan
 
 from .data import draw
 from .kernels import tabulated
@@ -95,6 +96,12 @@ def high_dimensional(spec: Spec) -> ps.Plan:
         stages=(_stage(learn, spec),),
         measure=lambda w: measure_matrices(w, spec, losses(w)),
     )
+
+
+@ps.arm(spec=TextSpec)
+def text_two_layer(spec: TextSpec) -> ps.Plan:
+    """A standard transformer with ALiBi on a text, all layers together (Figure 2); time counts updates."""
+    return text_plan(spec)
 
 
 def _stage(dynamics: ps.Dynamics, spec: Spec) -> ps.Stage:
