@@ -19,6 +19,7 @@ from ..errors import CorpusError
 from ..files import write_atomically
 
 VARIABLE = "PHASESCOPE_DATA"
+LARGEST = 2**26  # bytes that are read of an answer: no published file here has more
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,7 +119,7 @@ def download(corpus: str, folder: Path) -> list[Path]:
 def _fetched(file: File) -> bytes:
     try:
         with urllib.request.urlopen(file.address, timeout=60) as answer:
-            data = answer.read()
+            data = answer.read(LARGEST)
     except OSError as problem:
         raise CorpusError(f"{file.address} cannot be read: {problem}.") from None
     found = hashlib.sha256(data).hexdigest()
