@@ -119,10 +119,10 @@ class Verdict:
     def unguarded(self) -> Verdict:
         """What the checks say without their guards: information beside an undecided verdict, not its outcome.
 
-            >>> flat = ps.guard(ps.positive([0.0], "movement"))
-            >>> verdict = ps.at_most([0.1], 0.5, "loss") & flat
-            >>> verdict.outcome.value, verdict.unguarded.outcome.value, verdict.unguarded.measured
-            ('undecided', 'holds', 'loss = 0.1')
+        >>> flat = ps.guard(ps.positive([0.0], "movement"))
+        >>> verdict = ps.at_most([0.1], 0.5, "loss") & flat
+        >>> verdict.outcome.value, verdict.unguarded.outcome.value, verdict.unguarded.measured
+        ('undecided', 'holds', 'loss = 0.1')
         """
         return all_of(part for part in self.elementary if not part.is_guard)
 

@@ -32,6 +32,7 @@ study = ps.Study(
         ),
     },
     unchecked={
+        "Remark 2.2": "what recognising co-occurrence is good for",
         "Definitions E.1, E.2, E.18, F.1": "definitions; what Definition F.1 asks of the gradients has rows (lemF.3-order, "
         "defF.1-ratio, defF.1-values)",
         "Proposition E.5, second inequality": "the first one times a share of the samples, with log(m1/delta) for "

@@ -110,6 +110,7 @@ study = ps.Study(
         "secC.3.2-lyapunov cover",
         "(18)": "the second Lyapunov inequality integrated, which has a row (secC.3.2-lyapunov)",
         "Appendix C.4, T_0.01^w": "of the same order as T_1/2^w, which has a row (eq17-half-time)",
+        "Remark 1": "why the target has a 4-gram and not a 2- or 3-gram",
         "Definition 9": "a definition",
         "Section 3.2, log(1/epsilon_init)": "a misprint of sigma_init (E16)",
     },

@@ -66,12 +66,22 @@ study = ps.Study(
     unchecked={
         "Theorems 1.1 to 1.3": "informal; Theorems 4.1 and 5.1 have rows",
         "Theorem 2.1": "Barrington's, cited",
+        "Theorems D.1 and F.1": "Theorems 4.1 and 5.1 again",
         "Facts A.1, B.1, C.1, C.2, D.1, E.1, F.1; Lemmas A.1, A.2, D.8, D.9, E.1, E.2, E.8 to E.11, F.1, F.2, F.5 to F.8": (
             "expressions for gradients: the reductions are tested against the full model to rounding (lemD.1-lemD.2)"
         ),
         "Lemmas A.3 to A.11, Claims A.1 and A.2": (
             "growth and bounds inside Induction A.1: d is not free in the full model; its end has a row (lemA.12-copy)"
         ),
+        "Lemma B.1, Inductions B.2 and C.2": (
+            "sizes of single weights, logits and gradients in Phase I, at every update; the order of the features has rows "
+            "(indB.1-order, indC.1-order)"
+        ),
+        "Inductions B.3, B.4, C.3 and C.4": (
+            "the same in Phases II and III; their ends have rows (thmB.1-AC, thmB.1-B, thmC.1-AC, thmC.1-B)"
+        ),
+        "Remarks C.1 to C.4": "on group actions, and on what is harder in the proof",
+        "Remark F.1": "that eps at most doubles with the length has a row (lemF.9-double)",
         "Facts B.2 to B.4, Lemma C.1, Corollary C.1": "Gaussian tails and gaps at the start; nothing is trained",
         "Lemmas B.2, B.3, C.2, C.3": "proxies of the gradient in Phase I; what follows from them is the order (indB.1-order)",
         "Lemmas B.4, B.6, B.10, C.4, C.6, C.7, C.10": (

@@ -102,7 +102,9 @@ def the_projection_misses_a_part_of_the_memory(run):
 )
 def both_measures_agree_in_weak_correlation(*runs):
     """Inside the assumptions both measures agree within 5% at 1000 units of time, at eta_Z / eta_Y = 0.001, 0.01, 0.1."""
-    near = ps.chosen(0.05, "a twentieth: what is left of the memory, one in ten, would be twice that")
+    near = ps.chosen(
+        0.05, "a twentieth: what is left of the memory, one in ten, would be twice that"
+    )
     found = [
         ps.agree(late_present(run), late(moving(run)).lag, rtol=near, what=f"{WHAT}, against lag")
         for run in runs
