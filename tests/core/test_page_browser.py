@@ -219,7 +219,7 @@ def test_ledger_rows_are_chosen_ordered_and_opened(page):
     expect(rows).to_have_count(3)
     page.select_option("[name=sort]", "margin")
     margins = page.eval_on_selector_all(
-        ".margin", "all => all.map(m => parseFloat(m.textContent.slice(2)))"
+        ".margin", "all => all.map(m => parseFloat(m.textContent.replace('−', '-')))"
     )
     assert margins == sorted(margins)
     rows.filter(has_text="half learnt").locator("summary").click()

@@ -8,6 +8,8 @@ import { Panel } from "./panel.js";
 import { short } from "./scales.js";
 import { address, note } from "./state.js";
 
+// So many checks of a row are shown at once; those that decide come first.
+const FIRST = 6;
 const FILTERS = ["word", "kind", "whose", "regime"];
 
 export async function open(into, { params }) {
@@ -18,6 +20,7 @@ export async function open(into, { params }) {
   return view;
 }
 
+const signed = (margin) => (Number.isFinite(margin) ? `${margin > 0 ? "+" : ""}${short(margin, 3)}` : "");
 const clean = (word) => String(word ?? "").toLowerCase().replace(/[^a-z]+/g, "-");
 
 class LedgerView {
@@ -30,6 +33,7 @@ class LedgerView {
   }
   async fill() {
     this.found = await get("ledger", { study: this.state.study });
+    name(this.found.rows);
     this.bar();
     this.show();
   }
@@ -40,7 +44,7 @@ class LedgerView {
       const values = [...new Set(this.found.rows.map((row) => row[key]).filter(Boolean))].sort();
       return chooser(key[0].toUpperCase() + key.slice(1), key, [["", "all"], ...values], state[key], (value) => this.change({ [key]: value }));
     };
-    const check = el("button", { type: "button", onclick: () => this.check(check) }, "Check again");
+    const check = el("button", { type: "button", onclick: () => this.check(check) }, this.found.rows.length ? "Check again" : "Check");
     this.filters.replaceChildren(
       el("label", {}, el("span", {}, "Search"), search),
       chooser("Study", "study", [["", "all"], ...this.studies.map((s) => s.name)], state.study, async (study) => {
@@ -86,7 +90,8 @@ class LedgerView {
     this.count.textContent = all ? `${rows.length === all ? "" : `${rows.length} of `}${all} rows` : "";
     if (!all) return this.rows.replaceChildren(this.nothing());
     if (!rows.length) return this.rows.replaceChildren(message("No row is like that.", el("button", { type: "button", onclick: () => this.clear() }, "Show all rows")));
-    this.rows.replaceChildren(...rows.map((row) => this.row(row)));
+    const head = el("p", { class: "head quiet", "aria-hidden": "true" }, ["Word", "Claim", "Statement", "Margin"].map((word) => el("span", {}, word)));
+    this.rows.replaceChildren(head, ...rows.map((row) => this.row(row)));
   }
   /** What is shown before any claim was checked: where to begin. */
   nothing() {
@@ -103,10 +108,10 @@ class LedgerView {
     this.bar();
   }
   row(row) {
-    const key = `${row.study}/${row.id}`;
+    const { key } = row;
     const details = el("details", { class: `row ${clean(row.word)}`, "data-id": row.id },
       el("summary", {}, el("span", {}, el("span", { class: "word" }, row.said || row.word)), el("code", {}, row.id), el("p", {}, row.text),
-        el("span", { class: "margin", title: "margin" }, row.margin === null || row.margin === undefined ? "" : `× ${short(row.margin, 3)}`)));
+        el("span", { class: "margin", title: "margin: the room to the bound, below 0 where it is missed" }, signed(row.margin))));
     const fill = () => details.querySelector(".inside") ?? details.append(this.inside(row));
     if (this.state.row === key) {
       fill();
@@ -155,6 +160,17 @@ class LedgerView {
   }
 }
 
+/** Gives every row a key of its own: a claim that is judged in several regimes has as many rows. */
+function name(rows) {
+  const counts = new Map();
+  for (const row of rows) {
+    const plain = `${row.study}/${row.id}`;
+    const before = counts.get(plain) ?? 0;
+    counts.set(plain, before + 1);
+    row.key = before ? `${plain}:${before + 1}` : plain;
+  }
+}
+
 /** A link to a run, at the moment that decided. */
 function runLink(id, at) {
   const moment = at === null || at === undefined ? "" : ` at time ${short(at)}`;
@@ -164,10 +180,12 @@ function runLink(id, at) {
 function subs(given) {
   if (!given.length) return "";
   const cells = (sub) => {
-    return [`${sub.check}${sub.guard ? " (guard)" : ""}${sub.where ? `, ${sub.where}` : ""}`, short(sub.measured), short(sub.required), short(sub.margin, 3)];
+    return [`${sub.check}${sub.guard ? " (guard)" : ""}${sub.where ? `, ${sub.where}` : ""}`, short(sub.measured), short(sub.required), signed(sub.margin)];
   };
   const body = given.map((sub) => el("tr", {}, el("td", {}, el("span", { class: `word ${clean(sub.outcome)}` }, sub.outcome), " ", cells(sub)[0]), cells(sub).slice(1).map((c) => el("td", {}, c))));
-  return el("table", {}, el("thead", {}, el("tr", {}, ["Check", "measured", "bound", "margin"].map((w) => el("th", { scope: "col" }, w)))), el("tbody", {}, body));
+  const table = (rows) => el("table", {}, el("thead", {}, el("tr", {}, ["Check", "measured", "bound", "margin"].map((w) => el("th", { scope: "col" }, w)))), el("tbody", {}, rows));
+  if (body.length <= FIRST + 1) return table(body);
+  return [table(body.slice(0, FIRST)), el("details", { class: "more" }, el("summary", {}, `${body.length - FIRST} more checks`), table(body.slice(FIRST)))];
 }
 
 const COMPARED = { measured: "measured", reference: "held against", lower: "lower bound", upper: "upper bound", fitted: "fitted law" };

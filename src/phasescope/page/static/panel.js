@@ -15,7 +15,8 @@ const resized = new ResizeObserver((entries) => entries.forEach(({ target }) => 
 
 export class Panel {
   /**
-   * `load` gives the picture (once, when the panel is first seen), `whole` the same with every record, for files;
+   * `load` gives the picture (once, when the panel is first seen), `whole` the same with all records that fit into one
+   * answer, for files (a picture of fewer says so in `part`, which becomes a part of the file's name);
    * `look` gives clock, phases, theory and theme.
    */
   constructor({ name, title, meaning, load, whole, look, log = false, onTime, onLog }) {
@@ -148,7 +149,8 @@ export class Panel {
     const look = this.seeing();
     if (kind === "csv") {
       const picture = this.whole ? await this.whole() : this.picture;
-      return save(new Blob([csv(picture.rows())], { type: "text/csv" }), `${this.name}.csv`);
+      const part = picture.part ? `_${picture.part}` : "";
+      return save(new Blob([csv(picture.rows())], { type: "text/csv" }), `${this.name}${part}.csv`);
     }
     if (kind === "svg") {
       const pen = new SvgPen(wide, high);

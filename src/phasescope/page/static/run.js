@@ -138,7 +138,9 @@ export class RunView {
   }
   /** The picture of a quantity of this run or of one laid over it, at the times of this run. */
   async curves(run, variable, whole) {
-    const made = pictureOf(run, await this.read(variable, run, whole), variable.name, this.cuts);
+    const array = await this.read(variable, run, whole);
+    const made = pictureOf(run, array, variable.name, this.cuts);
+    if (array.records > array.times?.length) made.part = `${array.times.length}_of_${array.records}_records`;
     const factor = timesOf(this.run, run);
     if (factor !== 1) made.times = Float64Array.from(made.times, (t) => t * factor);
     return made;
