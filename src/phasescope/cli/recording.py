@@ -20,7 +20,6 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -121,7 +120,11 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _one(
-    study: Study, name: str, pieces: Mapping[str, Recorded], folder: Path, chosen: argparse.Namespace
+    study: Study,
+    name: str,
+    pieces: Mapping[str, Recorded],
+    folder: Path,
+    chosen: argparse.Namespace,
 ) -> None:
     if name not in pieces:
         raise PhasescopeError(f'{study.name} has no piece "{name}". Known: {", ".join(pieces)}.')

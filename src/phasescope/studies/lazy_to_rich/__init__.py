@@ -100,7 +100,7 @@ study = ps.Study(
         ),
     },
     unchecked={
-        "Figure 2": "a standard transformer on WikiText-2: its checks are written (claims/figure_2.py) and wait for runs on a GPU",
+        "Figure 2": "a standard transformer on WikiText-2: checks are written (claims/figure_2.py) and wait for runs on a GPU",
         "Appendix C.3.1, errors xi_1 to xi_5 below 0.0001": "an assumption on L for the proof; at Figure 1 "
         "(L - 3) exp(-(L - 3) sigma) is 26, so that it does not cover it",
         "Appendix C.2, the lower bound on the rate of p": "printed without the 1/2 of the loss (E4), and m / M^2 >= exp(-p) is "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import phasescope as ps
+from phasescope.networks import TextSpec
 
 from . import data
 from .closed_forms import theorem_setting
@@ -89,13 +90,57 @@ def in_theorem_setting(max_length: int) -> Spec:
 
 
 default = Spec()
+# Figure 7: the caption has five sizes and "shakespeare". The rest are the settings that nanoGPT's page gives with these sizes
+# for characters on a laptop, or those of its file config/train_shakespeare_char.py.
+figure_7 = TextSpec(
+    corpus="tinyshakespeare",
+    level="character",
+    context=64,
+    sequences=12,
+    width=128,
+    hidden=512,
+    layers=4,
+    heads=4,
+    positions="learned",
+    normalisation="pre",
+    tied=True,
+    bias=False,
+    start="gpt",
+    start_scale=0.02,
+    method="adamw",
+    rate=1e-3,
+    warm_up=100,
+    cosine=2000,
+    clip=1.0,
+    updates=2000,
+    records=40,
+    maps=2,
+)
+tiny_text = TextSpec(
+    types=30,
+    context=8,
+    sequences=2,
+    width=4,
+    hidden=8,
+    rate=0.5,
+    clip=1.0,
+    dropout=0.1,
+    updates=6,
+    records=3,
+    probes=2,
+    maps=1,
+    precision="float64",
+)
+
 presets = {
-    "tiny": Spec(max_length=4, switch=10, steps=40),
+    "tiny": (Spec(max_length=4, switch=10, steps=40), tiny_text),
     "figure_2": Spec(steps=2000),
     "figure_3": Spec(task="parity", steps=2000),
     "figure_4": Spec(lam=10.0, steps=10_000),
     "figure_5": Spec(lam=18.0, steps=10_000),
     "figure_6": Spec(schedule="vanilla", steps=2000),
+    "figure_7": figure_7,
+    "figure_7_config": figure_7.replace(dropout=0.2, cosine=5000, updates=5000, records=50),
     "extended": Spec(lam=1e4, eta=1.0, switch=7000, steps=1_007_000),
     "cot_alone": Spec(task="parity", lengths="cot", init_scale=0.01, steps=5000),
 } | {f"theorem_{n}": in_theorem_setting(n) for n in (6, 16, 32, 64, 128, 256, 1024)}
@@ -103,6 +148,8 @@ presets = {
 # Section 6 states these numbers; how long the runs of its plots went on it does not say.
 STATED = ("max_length", "lam", "eta", "switch", "schedule", "init_scale")
 TRAINED = ("exhaustive", "symmetric")
+TEXT_STATED = ("corpus", "context", "sequences", "layers", "heads", "width")
+TEXT_GUESSED = ("level", "dropout", "rate", "warm_up", "cosine", "updates", "clip", "method")
 protocols = {
     "figure_2": ps.protocol("Figure 2", arms=TRAINED, stated=STATED, guessed=("steps",)),
     "figure_3": ps.protocol(
@@ -111,4 +158,16 @@ protocols = {
     "figure_4": ps.protocol("Figure 4", arms=TRAINED, stated=STATED, guessed=("steps",)),
     "figure_5": ps.protocol("Figure 5", arms=TRAINED, stated=STATED, guessed=("steps",)),
     "figure_6": ps.protocol("Figure 6", arms=TRAINED, stated=STATED, guessed=("steps",)),
+    "figure_7": ps.protocol(
+        "Figure 7, settings of nanoGPT's page",
+        arms=("text_gpt",),
+        stated=TEXT_STATED,
+        guessed=TEXT_GUESSED,
+    ),
+    "figure_7_config": ps.protocol(
+        "Figure 7, settings of nanoGPT's file for characters",
+        arms=("text_gpt",),
+        stated=TEXT_STATED,
+        guessed=TEXT_GUESSED,
+    ),
 }

@@ -11,6 +11,7 @@ import optax
 from jaxtyping import Array
 
 import phasescope as ps
+from phasescope.networks import TextSpec, text_plan
 
 from . import model
 from .observables import derive, measure_full, measure_reduced
@@ -112,3 +113,9 @@ def coordinates(spec: Spec) -> dict[str, np.ndarray]:
 def _smaller(a, b):
     """The minimum of two numbers, plain ones on the host and traced ones in the program."""
     return jnp.minimum(a, b) if isinstance(a, jax.Array) else min(a, b)
+
+
+@ps.arm(spec=TextSpec)
+def text_gpt(spec: TextSpec) -> ps.Plan:
+    """A small GPT on characters (Figure 7); time counts updates."""
+    return text_plan(spec)

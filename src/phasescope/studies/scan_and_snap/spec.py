@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import phasescope as ps
+from phasescope.networks import TextSpec
 
 
 class Spec(ps.Spec):
@@ -158,13 +159,58 @@ default = Spec()
 syn_medium = Spec(
     num_last=10, per_last=2, init="uniform", eta_Y=1.0, eta_Z=0.5, precision="float32"
 )
+# Figures 7 and 10: a layer of PyTorch's encoder on WikiText-2, as the released code trains it. The caption has one rate of 5.
+figure_7 = TextSpec(
+    corpus="wikitext-2",
+    level="plain_word",
+    context=35,
+    sequences=20,
+    windows="in_turn",
+    width=200,
+    hidden=200,
+    layers=1,
+    heads=1,
+    positions="sinusoidal",
+    normalisation="post",
+    activation="relu",
+    attention_bias=True,
+    scaled_embedding=True,
+    start="pytorch",
+    start_scale=0.1,
+    rate=5.0,
+    clip=0.5,
+    dropout=0.3,
+    updates=1500,
+    records=30,
+    maps=4,
+)
+tiny_text = TextSpec(
+    types=30,
+    context=8,
+    sequences=2,
+    width=4,
+    hidden=8,
+    rate=0.5,
+    clip=1.0,
+    dropout=0.1,
+    updates=6,
+    records=3,
+    probes=2,
+    maps=1,
+    precision="float64",
+)
+
 presets = {
-    "tiny": Spec(common=2, distinct=3, batch=8, seq_length=8, steps=6),
+    "tiny": (Spec(common=2, distinct=3, batch=8, seq_length=8, steps=6), tiny_text),
     "figure_3": Spec(classes=10, vocabulary=1000, eta_Z=0.5, class_weight="sum", horizon=1000.0),
     "figure_4": default,
     "figure_4_right": Spec(eta_Y=10.0),
     "figure_5": Spec(optimiser="adam", eta_Y=0.1, eta_Z=0.1),
     "figure_6": syn_medium,
+    "figure_7": figure_7,
+    "figure_7_released": figure_7.replace(network_rate=2.0),
+    "figure_7_three_layers": figure_7.replace(layers=3, dropout=0.2),
+    "figure_10": figure_7.replace(updates=15_000),
     "figure_8": Spec(classes=1, vocabulary=1000, eta_Y=1.0, horizon=60.0),
     "figure_9": Spec(
         classes=10, vocabulary=1000, eta_Y=2.0, eta_Z=1.0, class_weight="sum", horizon=1000.0
@@ -183,6 +229,9 @@ presets = {
 # The paper's experiments. What its text leaves out of Syn-Small and Syn-Medium (the frequencies of tokens, 100 updates, the
 # outputs of the softmax, the start of Figure 6) is in the code and the logs that its authors released.
 SYN = ("common", "distinct", "p_min", "p_max", "batch", "seq_length", "momentum", "steps", "init")
+# The caption states these; the others are those of the released code.
+TEXT_STATED = ("corpus", "layers", "method", "rate")
+TEXT_GUESSED = ("level", "width", "hidden", "heads", "context", "sequences", "clip", "dropout")
 protocols = {
     "figure_3": ps.protocol(
         "Figure 3",
@@ -208,6 +257,25 @@ protocols = {
             "eta_Z": (0.5, 1.0, 2.0, 3.0),
             "ratio": (1.0, 2.0, 5.0, 10.0),
         },
+    ),
+    "figure_7": ps.protocol(
+        "Figure 7, one layer", arms=("text_attention",), stated=TEXT_STATED, guessed=TEXT_GUESSED
+    ),
+    "figure_7_released": ps.protocol(
+        "Figure 7, one layer, rates of the released code",
+        arms=("text_attention",),
+        stated=TEXT_STATED,
+        guessed=TEXT_GUESSED,
+    ),
+    "figure_7_three_layers": ps.protocol(
+        "Figure 7, three layers", arms=("text_attention",), stated=TEXT_STATED, guessed=TEXT_GUESSED
+    ),
+    "figure_10": ps.protocol(
+        "Figure 10",
+        arms=("text_attention",),
+        stated=("corpus", "layers", "method"),
+        guessed=("rate", "updates", *TEXT_GUESSED),
+        scanned=("rate",),
     ),
     "figure_9": ps.protocol(
         "Figure 9",

@@ -16,9 +16,13 @@ from ..phases import ran_to_the_end
 from . import recorded
 
 PAGE = "Appendix B.1, Figure 2 and its caption"
-TENTH = ps.chosen(0.1, "the key and query matrices have grown by a tenth of their norm at the start")
+TENTH = ps.chosen(
+    0.1, "the key and query matrices have grown by a tenth of their norm at the start"
+)
 SMOOTHED = 5  # records over which the slope of the loss is averaged
-SLOW = ps.chosen(1 / 3, "of the fastest fall of the loss before and after: on a plateau it is slower")
+SLOW = ps.chosen(
+    1 / 3, "of the fastest fall of the loss before and after: on a plateau it is slower"
+)
 FALLEN = ps.chosen(0.9, "of the loss at the start: a tenth of it was learned")
 
 
@@ -72,7 +76,9 @@ def _longest(slow: np.ndarray, time: np.ndarray) -> np.ndarray:
 def learns(run: xr.Dataset) -> ps.Verdict:
     """The loss falls from record to record but for noise, and the norms are those of weights that grew."""
     left = run.training_loss.isel(time=-1) / run.training_loss.isel(time=0)
-    rises = run.training_loss / np.minimum.accumulate(run.training_loss.transpose(..., "time"), axis=-1)
+    rises = run.training_loss / np.minimum.accumulate(
+        run.training_loss.transpose(..., "time"), axis=-1
+    )
     noise = ps.chosen(1.2, "a record may be above the least so far by the noise of descent")
     return (
         ps.guard(ps.positive(run.training_loss, "training loss"))
@@ -123,7 +129,8 @@ def slopes_move_before_keys_and_queries(run):
     id="fig2-exponential",
     kind="figure",
     tex=r"\ln(\|(W_K, W_Q)\| - \text{start}) \sim \gamma t",
-    page=PAGE + ": W_K, W_Q are learned slowly at the beginning, resembling an exponential increase",
+    page=PAGE
+    + ": W_K, W_Q are learned slowly at the beginning, resembling an exponential increase",
 )
 def keys_and_queries_grow_exponentially(run):
     """From a three-hundredth to a tenth of the start, a factor of 30, the logarithm of the growth of keys and queries is a

@@ -21,6 +21,7 @@ from . import (
     roots,
     snapping,
     speed,
+    text,
 )
 
 claims = (
@@ -45,3 +46,6 @@ claims = (
     *discussion.claims,
     *momentum.claims,
 )
+
+# Written before their evidence, which waits for a GPU: a recording knows their checks.
+awaiting = text.awaiting

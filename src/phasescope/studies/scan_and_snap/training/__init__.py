@@ -1,5 +1,5 @@
 """Training: its arms, mini-batches, updates and flows."""
 
-from .arms import population, sampled, start, symmetric
+from .arms import population, sampled, start, symmetric, text_attention
 
-__all__ = ["population", "sampled", "start", "symmetric"]
+__all__ = ["population", "sampled", "start", "symmetric", "text_attention"]

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Array
 
 import phasescope as ps
+from phasescope.networks import TextSpec, text_plan
 
 from .. import model
 from ..data import syn
@@ -130,3 +131,9 @@ def _as_laid_out(spec: Spec, arm: str) -> None:
             raise ps.SpecError(
                 f"{arm}: {least} tokens are laid out, more than vocabulary={spec.vocabulary:g}."
             )
+
+
+@ps.arm(spec=TextSpec)
+def text_attention(spec: TextSpec) -> ps.Plan:
+    """A transformer in the ordinary parameterisation on a text (Figures 7 and 10); time counts updates."""
+    return text_plan(spec)

@@ -1,0 +1,148 @@
+"""Figures 7 and 10: attention of the lowest layer on WikiText-2. Written before any run at this size exists.
+
+Whether attention is frozen is judged by its drift, the total variation on fixed sequences between two records, 50 updates
+apart in Figure 7 and 500 in Figure 10; a picture of a map cannot tell.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+import phasescope as ps
+from phasescope import claim, on
+
+from . import recorded
+
+HALF = ps.chosen(0.5, "of the entropy at the start")
+QUARTER = ps.chosen(0.25, "of the largest drift")
+LATE = 5  # records at the end
+NAMES = ("one layer", "three layers")
+
+
+def lowest(x: xr.DataArray) -> xr.DataArray:
+    """Of the lowest layer, mean over heads."""
+    return x.isel(layer=0).mean("head", skipna=False)
+
+
+def learns(run: xr.Dataset) -> ps.Verdict:
+    """The loss falls by a tenth, and attention and its drift are those of weights."""
+    left = run.validation_loss.isel(time=-1) / run.validation_loss.isel(time=0)
+    fallen = ps.chosen(0.9, "a tenth of the loss was learned")
+    most = float(np.log(ps.number(run, "context")))
+    drift = run.attention_drift.isel(time=slice(1, None))
+    return (
+        ps.guard(ps.positive(run.validation_loss, "validation loss"))
+        & ps.guard(ps.at_most(left, fallen, "validation loss left"))
+        & ps.guard(ps.within(run.attention_entropy, 0.0, most, "entropy"))
+        & ps.guard(ps.within(drift, 0.0, 1.0, "drift"))
+        & ps.reached(run)
+    )
+
+
+@claim(
+    "Figure 7, attention becomes sparse",
+    on("training", recorded.one_layer, recorded.three_layers),
+    id="fig7-sparse",
+    kind="figure",
+    tex=r"H(t_{end}) < \tfrac12 H(0)",
+    page="Section 7, Figure 7: attention becomes sparse over training",
+)
+def attention_becomes_sparse(one, three):
+    """The entropy of the lowest layer's attention is at less than half of its start at the end, with one layer and with three."""
+    found = []
+    for name, run in zip(NAMES, (one, three), strict=True):
+        entropy = lowest(run.attention_entropy)
+        left = entropy.isel(time=-1) / entropy.isel(time=0)
+        found += [ps.at_most(left, HALF, f"{name}: entropy left"), learns(run)]
+    return ps.all_of(found)
+
+
+@claim(
+    "Figure 7, attention freezes",
+    on("training", recorded.one_layer, recorded.three_layers),
+    id="fig7-freezes",
+    kind="figure",
+    tex=r"\mathrm{TV}(A_t, A_{t-50}) < \tfrac14 \max_s \mathrm{TV}(A_s, A_{s-50})",
+    page="Section 7: attention of the first layer freezes at some point, even if the learning rate remains the same",
+)
+def attention_freezes(one, three):
+    """Over the last five records the drift of the lowest layer's attention is less than a quarter of the largest, with one layer
+    and with three."""
+    return ps.all_of([*_frozen(one, NAMES[0]), *_frozen(three, NAMES[1])])
+
+
+def _frozen(run: xr.Dataset, name: str) -> list[ps.Verdict]:
+    drift = lowest(run.attention_drift).isel(time=slice(1, None))
+    late = drift.isel(time=slice(-LATE, None)).mean("time", skipna=False) / drift.max("time")
+    return [ps.at_most(late, QUARTER, f"{name}: late drift over the largest"), learns(run)]
+
+
+@claim(
+    "Figure 10, entropy against the rate",
+    on("training", recorded.rates),
+    id="fig10-entropy",
+    kind="figure",
+    tex=r"\eta < \eta' \Rightarrow H_\eta > H_{\eta'}",
+    page="Appendix E.2, Figure 10: a higher learning rate leads to lower entropy",
+)
+def entropy_falls_with_the_rate(runs):
+    """The entropy of attention at the end, mean over seeds, falls from each of the four rates to the next."""
+    entropy = lowest(runs.attention_entropy).isel(time=-1).mean("seed", skipna=False)
+    return ps.decreasing(entropy, "entropy", along="rate") & learns(runs)
+
+
+@claim(
+    "Figure 10, further along (ours)",
+    on("training", recorded.rates),
+    id="ours-fig10-settled",
+    kind="order",
+    whose="ours",
+    tex=r"|H_\eta(t_{end}) - H_\eta(t_{end}/2)| < \tfrac12 \min |H_\eta - H_{\eta'}|",
+    page="Appendix E.2: trained until convergence",
+)
+def entropies_have_settled(runs):
+    """From half of the updates on the entropy at each rate changes by less than half of the distance to its neighbour: what
+    differs between rates is not only how far they have come."""
+    entropy = lowest(runs.attention_entropy).mean("seed", skipna=False)
+    half = entropy.isel(time=entropy.sizes["time"] // 2)
+    last = entropy.isel(time=-1)
+    least = abs(last.diff("rate")).min("rate")
+    moved = abs(last - half).max("rate") / least
+    return ps.at_most(moved, HALF, "change since half time over the least distance") & learns(runs)
+
+
+@claim(
+    "Figure 7, the released rates (ours)",
+    on("training", recorded.one_layer, recorded.released),
+    id="ours-fig7-released",
+    kind="approx",
+    whose="ours",
+    tex=r"H_{\text{FFN } 10}(t_{end}) \simeq H_{\text{FFN } 5}(t_{end})",
+    page="Figure 7: the caption has a rate of 5, the released code 10 for the feed-forward layer",
+)
+def the_rate_of_the_network_does_not_matter(caption, released):
+    """With the feed-forward layer at twice the rate, as released, the entropy at the end is the caption's to a fifth."""
+    fifth = ps.chosen(0.2, "a fifth")
+    a, b = (
+        lowest(run.attention_entropy).isel(time=-1).mean("seed", skipna=False)
+        for run in (caption, released)
+    )
+    moved = lowest(caption.attention_entropy)
+    fell = moved.isel(time=-1) / moved.isel(time=0)
+    some = ps.chosen(0.9, "there is something to compare")
+    return (
+        ps.agree(b, a, rtol=fifth, what="entropy at the end")
+        & ps.guard(ps.at_most(fell, some, "entropy left"))
+        & learns(caption)
+        & learns(released)
+    )
+
+
+awaiting = (
+    attention_becomes_sparse,
+    attention_freezes,
+    entropy_falls_with_the_rate,
+    entropies_have_settled,
+    the_rate_of_the_network_does_not_matter,
+)
