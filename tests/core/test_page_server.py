@@ -21,6 +21,7 @@ from phasescope.page import guard
 from phasescope.page.app import application
 from phasescope.page.detail import chosen_records
 from phasescope.page.guard import Door, Keys
+from phasescope.page.lab import Lab
 from phasescope.page.server import check_host, serve
 from phasescope.page.wire import plain, unpacked
 from phasescope.store import Store
@@ -346,6 +347,43 @@ def test_the_lab_answers_with_the_numbers_of_a_run(client):
     sent = data[loss["offset"] : loss["offset"] + loss["shape"][0]]
     np.testing.assert_array_equal(sent, ds.loss.values)
     assert client.get("/api/runs").json()["total"] == 4, "the lab keeps nothing"
+
+
+def test_another_float_compiles_nothing(client):
+    import jax
+
+    asked = {"study": "linear_modes", "arm": "flow", "fields": {"epsilon": 2e-3}}
+    assert client.post("/api/lab", json=asked).status_code == 200
+    compiled = []
+
+    def hear(name, seconds, **more):
+        if name.endswith("backend_compile_duration"):
+            compiled.append(name)
+
+    jax.monitoring.register_event_duration_secs_listener(hear)
+    for epsilon in (3e-3, 5e-4, 0.02):
+        answer = client.post("/api/lab", json=asked | {"fields": {"epsilon": epsilon}})
+        assert answer.status_code == 200
+    assert compiled == []
+    assert client.post("/api/lab", json=asked | {"fields": {"modes": 7}}).status_code == 200
+    assert compiled != [], "this test hears of compilations"
+
+
+def test_which_arms_are_quick_is_measured(client, app, monkeypatch, tmp_path):
+    monkeypatch.setenv("PHASESCOPE_CACHE", str(tmp_path))
+    lab = Lab()
+    study = ps.find("linear_modes")
+    logistic, descent = study.arm("logistic"), study.arm("descent")
+    assert lab.is_quick(study, logistic) and not lab.is_quick(study, descent)
+    for _ in range(4):
+        lab.answered({"study": "linear_modes", "arm": "logistic"})
+    measured = lab.speeds.get("linear_modes.logistic")
+    assert measured is not None and measured > 0
+    lab.speeds.add("linear_modes.flow", 60.0)
+    again = Lab()
+    assert not again.is_quick(study, study.arm("flow")), "it is kept between sessions"
+    (tmp_path / "lab" / "seconds.json").write_text('{"linear_modes.flow": "soon", "x": NaN}')
+    assert Lab().is_quick(study, study.arm("flow"))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The local page: a small server over a store, and the front end in `static/`. README.md has its routes.
 
 Modules: `server` (start it), `app` (the routes), `guard` (who may ask), `wire` (what is sent), `studies`, `ledger`,
-`run_view`, `detail` (fewer points of a long curve), `maps`, `lab`, `jobs`, `live`.
+`run_view`, `datasets`, `detail` (fewer points of a long curve), `maps`, `lab`, `speeds` (how quick arms are), `jobs`,
+`live`.
 """

@@ -48,6 +48,7 @@ class Page:
         self.datasets = Datasets(self.index)
         self.maps = Maps(self.index, self.datasets)
         self.jobs = Jobs(store)
+        self.lab = lab.Lab()
 
     def close(self) -> None:
         """Stop all jobs and let go of the files."""
@@ -177,7 +178,7 @@ async def _file(name: str) -> Response:
 
 
 def _studies(page: Page, request: Request) -> Any:
-    return [studies.described(study) for study in studies.installed_studies()]
+    return [studies.described(one, page.lab.is_quick) for one in studies.installed_studies()]
 
 
 def _ledger(page: Page, request: Request) -> Any:
@@ -290,7 +291,7 @@ def _map(page: Page, request: Request) -> Any:
 
 
 def _lab(page: Page, request: Request) -> Any:
-    return lab.answered(request.state.document)
+    return page.lab.answered(request.state.document)
 
 
 def _jobs(page: Page, request: Request) -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,20 +13,23 @@ import xarray as xr
 
 from ..engine.job import Job
 from ..errors import SpecError
-from ..plan.plan import fields_read
+from ..plan.plan import Arm, fields_read
 from ..records.reduced import without_records
 from ..report.mathematics import formula
 from ..study import Study
 from ..verbs.context import Context, Stopped
 from ..verbs.labels import without_a_mark_of_nothing
+from ..verbs.progress import Meter
 from ..verbs.run import find_or_run
 from ..verbs.validate import requested_job
 from .detail import chosen_records
 from .run_view import moments, phases
-from .studies import by_name, is_quick
+from .speeds import Speeds
+from .studies import by_name, may_be_quick
 from .wire import extremes, packed, plain
 
-PATIENCE = 5.0  # seconds, the compilation of an arm that is asked for the first time included
+PATIENCE = 5.0  # seconds, from the first steps on
+QUICK = 1.0  # seconds of an answer, as measured on a machine that may be busy
 MOST_VALUES = 2**20
 POINTS = 1000
 
@@ -54,24 +59,67 @@ def asked(document: Any) -> tuple[Study, Job]:
     return study, job
 
 
-def answered(document: Any) -> bytes:
-    """All quantities of a quick run in one answer; one that takes too long is a `SpecError` that says what to do."""
-    study, job = asked(document)
-    if not is_quick(job.arm, job.spec):
-        raise SpecError(f"{study.name}.{job.arm.__name__} is trained: start it as a run.")
-    stop = threading.Event()
-    timer = threading.Timer(PATIENCE, stop.set)
-    timer.daemon = True
-    timer.start()
+class Lab:
+    """Quick runs, answered one at a time and kept nowhere. What is known of their code is kept between requests."""
+
+    def __init__(self) -> None:
+        self.speeds = Speeds()
+        self._codes: dict[Any, Any] = {}
+        self._warned: set[str] = set()
+        self._warm: set[str] = set()
+
+    def is_quick(self, study: Study, arm: Arm) -> bool:
+        """Whether an arm answers while a slider moves: as it was measured, else as far as its plan tells."""
+        measured = self.speeds.get(f"{study.name}.{arm.__name__}")
+        if measured is not None:
+            return measured <= QUICK
+        return may_be_quick(arm, study.default_for(arm))
+
+    def answered(self, document: Any) -> bytes:
+        """All quantities of a quick run in one answer; one that takes too long is a `SpecError` that says what to do."""
+        study, job = asked(document)
+        name = f"{study.name}.{job.arm.__name__}"
+        if not may_be_quick(job.arm, job.spec):
+            raise SpecError(f"{name} is trained, or makes very many steps: start it as a run.")
+        began = time.monotonic()
+        stop = threading.Event()
+        with _patience(stop) as meter:
+            context = Context(meter=meter, stop=stop, codes=self._codes, warned=self._warned)
+            try:
+                found = find_or_run(study, job, context, throw=False)
+            except Stopped:
+                self.speeds.add(name, PATIENCE)
+                raise SpecError(
+                    f"{name} takes longer than {PATIENCE:g} s at these numbers: start it as a run."
+                ) from None
+        shown = without_a_mark_of_nothing(without_records(found.dataset, job.wanted.reduce))
+        answer = _packed(shown)
+        if name in self._warm:  # the first answer waits for the compiler
+            self.speeds.add(name, time.monotonic() - began)
+        self._warm.add(name)
+        return answer
+
+
+@contextlib.contextmanager
+def _patience(stop: threading.Event) -> Iterator[Meter]:
+    """A meter that sets `stop` when a run takes too long, counted from its first steps: programs are compiled once."""
+    timers: list[threading.Timer] = []
+
+    @contextlib.contextmanager
+    def meter(label: str, total: float) -> Iterator[Callable[[float], None]]:
+        def tick(amount: float) -> None:
+            if amount > 0 and not timers:
+                timers.append(threading.Timer(PATIENCE, stop.set))
+                timers[0].daemon = True
+                timers[0].start()
+
+        yield tick
+
     try:
-        found = find_or_run(study, job, Context(stop=stop), throw=False)
-    except Stopped:
-        raise SpecError(
-            f"{study.name}.{job.arm.__name__} takes longer than {PATIENCE:g} s at these numbers: start it as a run."
-        ) from None
+        yield meter
     finally:
-        timer.cancel()
-    return _packed(without_a_mark_of_nothing(without_records(found.dataset, job.wanted.reduce)))
+        for timer in timers:
+            timer.cancel()
 
 
 def carried_out(study: Study, job: Job, context: Context) -> str:

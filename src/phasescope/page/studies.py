@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from ..discovery import installed
@@ -22,31 +24,44 @@ MOST_STEPS = 20_000  # of a reduction that answers at once
 
 def by_name(name: Any) -> Study:
     """An installed study; the path of a file is no name, and nothing else is ever loaded."""
-    known = installed()
+    known = _names()
     if not isinstance(name, str) or name not in known:
-        raise StudyNotFound(f'there is no study "{str(name)[:100]}". {nearest(str(name), known)}')
+        raise StudyNotFound(
+            f'there is no study "{str(name)[:100]}". {nearest(str(name)[:100], known)}'
+        )
+    return _loaded(name)
+
+
+@functools.cache
+def _names() -> tuple[str, ...]:
+    """What was installed when the page was started: to look through all packages takes longer than many a run."""
+    return tuple(installed())
+
+
+@functools.cache
+def _loaded(name: str) -> Study:
     return find(name)
 
 
 def installed_studies() -> list[Study]:
     """All installed studies; a broken one is left out, with a warning that names it."""
     found = []
-    for name in installed():
+    for name in _names():
         try:
-            found.append(find(name))
+            found.append(_loaded(name))
         except Exception as problem:
             warnings.warn(f"{problem} It is left out.", stacklevel=2)
     return found
 
 
-def described(study: Study) -> dict[str, Any]:
-    """A study for the page."""
+def described(study: Study, is_quick: Callable[[Study, Arm], bool]) -> dict[str, Any]:
+    """A study for the page; `is_quick` says of an arm whether it answers while a slider moves."""
     paper = study.paper.partition(". ")
     return {
         "name": study.name,
         "title": plain(paper[0] or study.name),
         "paper": plain(study.paper),
-        "arms": [_arm(study, arm) for arm in study.arms],
+        "arms": [_arm(study, arm) | {"quick": is_quick(study, arm)} for arm in study.arms],
         "claims": len(study.claims),
     }
 
@@ -60,7 +75,6 @@ def _arm(study: Study, arm: Arm) -> dict[str, Any]:
     return {
         "name": arm.__name__,
         "doc": plain((inspect.getdoc(arm) or "").partition("\n")[0]),
-        "quick": is_quick(arm, spec),
         "presets": [
             {"name": name, "values": plain(numbers.to_json())} for name, numbers in presets.items()
         ],
@@ -68,8 +82,8 @@ def _arm(study: Study, arm: Arm) -> dict[str, Any]:
     }
 
 
-def is_quick(arm: Arm, spec: Spec) -> bool:
-    """Whether an arm answers while a slider moves: a closed form, a flow or a short reduction, not training."""
+def may_be_quick(arm: Arm, spec: Spec) -> bool:
+    """Whether it is worth trying if an arm answers while a slider moves: no training, and not very many steps."""
     try:
         plan = arm(spec)
         trains = any(isinstance(stage.dynamics, descent) for stage in plan.stages)
