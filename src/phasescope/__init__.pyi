@@ -89,6 +89,7 @@ from .ledger.ledger import Ledger as Ledger
 from .ledger.ledger import Row as Row
 from .logs.logged import logged as logged
 from .logs.writer import Log as Log
+from .page.view import view as view
 from .plan.dynamics import Dynamics as Dynamics
 from .plan.dynamics import State as State
 from .plan.dynamics import descent as descent

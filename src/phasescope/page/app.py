@@ -23,11 +23,12 @@ from ..errors import PhasescopeError, RunDiverged, SpecError, StoreError
 from ..store import Store
 from ..verbs.run_index import SORTS, Query, RunIndex
 from . import lab, ledger, live, run_view, studies
+from .answers import Json, Numbers
 from .datasets import Datasets
 from .guard import Door, Guard, Keys, TooLarge
 from .jobs import Jobs
 from .maps import Maps
-from .wire import Json, Numbers, plain
+from .wire import plain
 
 STATIC = Path(__file__).parent / "static"
 SHOWN = (".html", ".js", ".mjs", ".css", ".svg", ".png", ".woff2", ".json", ".txt", ".ico")

@@ -23,7 +23,7 @@ from ..verbs.progress import Meter
 from ..verbs.run import find_or_run
 from ..verbs.validate import requested_job
 from .detail import chosen_records
-from .run_view import moments, phases
+from .run_view import TIMES, moments, phases, times_of
 from .speeds import Speeds
 from .studies import by_name, may_be_quick
 from .wire import extremes, packed, plain
@@ -184,9 +184,9 @@ def _packed(ds: xr.Dataset) -> bytes:
 
 def _shown(x: xr.DataArray) -> tuple[np.ndarray, list[float] | None]:
     """The numbers of a quantity at a bounded number of records, and their times."""
-    axis = next((dim for dim in x.dims if dim in ("time", "stage_end")), None)
+    axis = next((dim for dim in x.dims if dim in TIMES), None)
     if axis is None:
         return np.asarray(x.values, float), None
     first = np.asarray(x.transpose(axis, ...).values, float)
     thin = x.isel({axis: chosen_records(first, POINTS)})
-    return np.asarray(thin.values, float), plain(np.asarray(thin[axis].values, float))
+    return np.asarray(thin.values, float), plain(times_of(thin, str(axis)))

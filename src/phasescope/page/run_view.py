@@ -19,31 +19,41 @@ from .wire import extremes, packed, plain
 
 MOST_VALUES = 2**20  # numbers in one answer
 MOST_COORDINATES = 20_000
+MOST_VARIABLES = 1000
 MOST_ALIKE = 2000  # runs of other arms that are looked through
 TIMES = ("time", "stage_end")
 HIDDEN = ("stage", "diverged_at")
 
 
 def described(ds: xr.Dataset, row: dict[str, Any], index: RunIndex) -> dict[str, Any]:
-    """A run without its numbers."""
+    """A stored run without its numbers."""
     return {
+        **described_records(ds),
         "id": row["id"],
-        "study": plain(ds.attrs.get("study")),
-        "arm": plain(ds.attrs.get("arm")),
         "kind": row.get("kind"),
         "when": plain(row.get("created")),
         "status": row.get("status"),
+        "swept": plain(row.get("swept", {})),
+        "arms": alike(row, index),
+    }
+
+
+def described_records(ds: xr.Dataset) -> dict[str, Any]:
+    """What records say of themselves, stored or not."""
+    numeric = [(name, x) for name, x in ds.data_vars.items() if _is_numeric(x)][:MOST_VARIABLES]
+    named = [(name, x) for name, x in ds.coords.items() if x.ndim <= 1][:MOST_VARIABLES]
+    return {
+        "study": plain(ds.attrs.get("study")),
+        "arm": plain(ds.attrs.get("arm")),
         "spec": plain(_document(ds.attrs.get("spec"))),
         "seed": plain(ds.attrs.get("seed")),
-        "swept": plain(row.get("swept", {})),
         "provenance": plain(_document(ds.attrs.get("provenance"))),
         "time_per_step": plain(ds.attrs.get("time_per_step")),
         "dims": {str(name): int(size) for name, size in ds.sizes.items()},
-        "coords": {str(name): _coordinate(x) for name, x in ds.coords.items() if x.ndim <= 1},
-        "variables": [_variable(name, x) for name, x in ds.data_vars.items() if _is_numeric(x)],
+        "coords": {str(name): _coordinate(str(name), x) for name, x in named},
+        "variables": [_variable(name, x) for name, x in numeric],
         "phases": phases(ds),
         "theory": moments(ds),
-        "arms": alike(row, index),
     }
 
 
@@ -118,10 +128,16 @@ def values(ds: xr.Dataset, name: str, points: int | None, lanes: Sequence[int] |
         "dtype": "float64",
         "min": low,
         "max": high,
-        "times": None if axis is None else plain(np.asarray(thinned[axis].values, float)),
+        "times": None if axis is None else plain(times_of(thinned, str(axis))),
         "records": None if axis is None else int(x.sizes[axis]),
     }
     return packed(header, data)
+
+
+def times_of(x: xr.DataArray, axis: str) -> np.ndarray:
+    """When the records were made; by their numbers where the axis has words or dates."""
+    labels = x[axis]
+    return np.asarray(labels.values, float) if _is_numeric(labels) else np.arange(float(labels.size))
 
 
 def _thinned(x: xr.DataArray, axis: str, points: int | None) -> xr.DataArray:
@@ -135,8 +151,10 @@ def _thinned(x: xr.DataArray, axis: str, points: int | None) -> xr.DataArray:
     return x.isel({axis: chosen_records(np.asarray(first.values, float), wanted)})
 
 
-def _coordinate(x: xr.DataArray) -> Any:
+def _coordinate(name: str, x: xr.DataArray) -> Any:
     """The values of a coordinate; of a long one, only as many as are of use in a list."""
+    if name in TIMES and x.dims == (name,):
+        return plain(times_of(x, name)[:MOST_COORDINATES])
     return plain(x.values[:MOST_COORDINATES] if x.ndim else x.values.item())
 
 
