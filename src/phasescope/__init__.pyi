@@ -125,6 +125,7 @@ from .verbs.fork import fork as fork
 from .verbs.map import map as map
 from .verbs.reading import open as open
 from .verbs.record import record as record
+from .verbs.replay import replay as replay
 from .verbs.run import run as run
 from .verbs.states import state as state
 from .verbs.stored import stored as stored

@@ -265,7 +265,7 @@ def test_the_command_prints_norms_and_ends_with_1_if_two_are_the_same(
     folder = series(tmp_path, [gpt2(0), gpt2(1), gpt2(1)])
     code, out, err = command(monkeypatch, capsys, folder, "--norms-only")
     assert code == 1
-    assert "the same as step 10" in out and "key_query" in out
+    assert "= step 10" in out and "key_query" in out
     assert "1 of 3 checkpoints is a copy" in err
     code, out, _ = command(monkeypatch, capsys, folder / "checkpoint-10", "--json", "--norms-only")
     assert code == 0

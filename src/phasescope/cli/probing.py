@@ -87,7 +87,7 @@ def show_probe(summary: dict[str, Any], norms_only: bool = False) -> None:
     groups = list(summary["parameters"])
     norms = plain_table("norm", *groups, "")
     for row in rows:
-        same = "" if row["copy_of"] is None else f"the same as step {row['copy_of']:g}"
+        same = "" if row["copy_of"] is None else f"= step {row['copy_of']:g}"
         cells = [f"{row['relative_norm'][group]:.4g}" for group in groups]
         norms.add_row(f"step {row['step']:g}", *cells, same)
     show_line("Norms by group, relative to the first checkpoint:")

@@ -29,6 +29,13 @@ class State(eqx.Module):
     carry: PyTree = None
 
 
+class Supplied(eqx.Module):
+    """The memory of a stage whose batches come from outside: one for each step, along the first axis of every array."""
+
+    memory: PyTree
+    batches: PyTree
+
+
 class Dynamics(eqx.Module):
     """A kind of motion: given the state at t0, what is it at t1? Subclass it for one of your own.
 
@@ -38,7 +45,9 @@ class Dynamics(eqx.Module):
         >>> decay().advance(ps.State(8.0), 0, 3, None).params
         1.0
 
-    A subclass writes `advance`, and `init` if it carries something. `divisible` dynamics count whole
+    A subclass writes `advance`, and `init` if it carries something. One that draws batches writes `sampler` and
+    takes them by `batch` in `advance`: then those of another program can be put in their place
+    (`ps.replay`). `divisible` dynamics count whole
     steps, and advancing t0 -> t1 -> t2 is bit for bit t0 -> t2; the engine may then stop between two
     record times. `advances_blocks` says whether a block of runs is handed over whole.
     """
@@ -56,6 +65,17 @@ class Dynamics(eqx.Module):
     def init(self, params: PyTree) -> PyTree:
         """What the dynamics carries at the start of a stage."""
         return None
+
+    def sampler(self) -> Callable[[Array, PyTree], Any] | None:
+        """The function of a key and the memory that draws the batch of one step; None if none is drawn."""
+        return None
+
+    def batch(self, key: Array, t: Array, memory: PyTree) -> PyTree:
+        """The batch of step t, counted from the start of the stage: drawn, or the one that came from outside."""
+        if isinstance(memory, Supplied):
+            return jax.tree.map(lambda x: x[t], memory.batches)
+        draw = self.sampler()
+        return None if draw is None else draw(jr.fold_in(key, t), memory)
 
     @abc.abstractmethod
     def advance(self, state: State, t0: Array, t1: Array, key: Array) -> State:
@@ -95,9 +115,8 @@ class descent(Dynamics):
     def init(self, params: PyTree) -> PyTree:
         return self.optimiser.init(eqx.filter(self.where(params), eqx.is_array))
 
-    def batch(self, key: Array, t: Array, memory: PyTree) -> PyTree:
-        """The batch of step t."""
-        return self.sample(jr.fold_in(key, t), memory)
+    def sampler(self) -> Callable[[Array, PyTree], Any] | None:
+        return None if self.sample is no_batch else self.sample
 
     def advance(self, state: State, t0: Array, t1: Array, key: Array) -> State:
         memory = state.memory

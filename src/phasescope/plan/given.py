@@ -8,14 +8,13 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 
 from ..errors import PlanError, nearest
-from .dynamics import State, descent, formula, no_batch
+from .dynamics import Dynamics, State, Supplied, formula
 from .plan import Arm, DeclaredArm, Plan, Stage
 
 PARTS = ("params", "memory", "batches")
@@ -85,8 +84,8 @@ def given(
     - `params`: what is trained, at the start: an array if the arm has one, else arrays by name. Those
       that are not named are the arm's own.
     - `memory`: what is held fixed (a dataset, a teacher), likewise.
-    - `batches`: one for each step, along the first axis of every array, in place of those that
-      `ps.descent(sample=...)` draws: an array, or all arrays of a batch by name.
+    - `batches`: one for each step, along the first axis of every array, in place of those that the arm
+      draws (`ps.descent(sample=...)`): an array, or all arrays of a batch by name.
 
     **Returns:** an arm of the same name, which reads the same fields.
 
@@ -124,20 +123,6 @@ def with_arrays(arm: Arm, arrays: Mapping[str, Any]) -> GivenArm:
     return GivenArm(arm, arrays=found)
 
 
-class Supplied(eqx.Module):
-    """The memory of a stage whose batches were given."""
-
-    memory: PyTree
-    batches: PyTree
-
-
-class supplied(descent):
-    """Descent on batches that lie in the memory, one for each step."""
-
-    def batch(self, key: Array, t: Array, memory: Supplied) -> PyTree:
-        return jax.tree.map(lambda x: x[t], memory.batches)
-
-
 def _with_arrays(plan: Plan, arm: GivenArm) -> Plan:
     """The plan with the arrays that were given, which the program receives as tables."""
     _check_use(plan, arm)
@@ -172,13 +157,16 @@ def _check_use(plan: Plan, arm: GivenArm) -> None:
         raise PlanError(
             f"{arm.__name__} is a closed form, which begins from no params: give them to an arm that moves them."
         )
-    if arm.of_part("batches"):
-        draws = len(kinds) == 1 and type(kinds[0]) is descent and kinds[0].sample is not no_batch
-        if not draws:
-            raise PlanError(
-                f"{arm.__name__} cannot take batches: that is for an arm of one stage of "
-                "ps.descent(sample=...), whose batches they replace."
-            )
+    if arm.of_part("batches") and (len(kinds) != 1 or not _draws(kinds[0])):
+        raise PlanError(
+            f"{arm.__name__} cannot take batches: that is for an arm of one stage whose dynamics draws them, such as "
+            "ps.descent(sample=...)."
+        )
+
+
+def _draws(dynamics: Dynamics) -> bool:
+    """Whether a dynamics draws batches, and takes them in the way that lets others be put in their place."""
+    return dynamics.sampler() is not None and type(dynamics).batch is Dynamics.batch
 
 
 def _check_count(stage: Stage, arm: GivenArm) -> None:
@@ -193,22 +181,19 @@ def _check_count(stage: Stage, arm: GivenArm) -> None:
 
 def _supplied_stage(stage: Stage) -> Stage:
     """The stage with batches from its memory; what it does on entering does not see them."""
-    own = stage.dynamics
-    assert isinstance(own, descent)
 
     def enter(key: Array, state: State) -> State:
         entered = stage.enter(key, State(state.params, state.memory.memory, state.carry))
         return State(entered.params, Supplied(entered.memory, state.memory.batches), entered.carry)
 
-    dynamics = supplied(own.loss, own.optimiser, own.sample, own.where)
-    return dataclasses.replace(stage, dynamics=dynamics, enter=enter)
+    return dataclasses.replace(stage, enter=enter)
 
 
 def _batches(plan: Plan, key: Array, memory: PyTree, arrays: Any, arm: GivenArm) -> PyTree:
     """The batches in the form that the arm draws them, steps first."""
-    dynamics = plan.stages[0].dynamics
-    assert isinstance(dynamics, descent)
-    drawn = jax.eval_shape(dynamics.sample, key, memory)
+    sampler = plan.stages[0].dynamics.sampler()
+    assert sampler is not None
+    drawn = jax.eval_shape(sampler, key, memory)
     missing = [name for name in _named(drawn) if name not in arrays]
     if missing:
         names = ", ".join(_joined("batches", name) for name in missing)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -18,7 +19,9 @@ from ..engine.programs import Inputs, Program, begin_run, enter_stage
 from ..errors import PhasescopeError, StoreError, nearest
 from ..files import os_errors_as_store_errors, write_atomically
 from ..plan.dynamics import State
+from ..plan.given import with_arrays
 from ..plan.observables import flag_word, stage_names
+from ..records.dataset import GIVEN
 from ..store import Entry, Store
 from ..store.sealed import pack_tensors
 from ..store.values import Column, LongColumn
@@ -58,10 +61,13 @@ def state(
     file cannot be written.
     """
     home, entry = entry_of(run, store)
-    names = stage_names(home.load(entry))
+    records = home.load(entry)
+    names = stage_names(records)
     chosen = _chosen_stage(home, entry, names, stage)
     leaves = home.snapshot(entry, chosen)
-    arrays = _named(entry, names.index(chosen), leaves)
+    named = json.loads(records.attrs.get(GIVEN, "{}"))
+    given = dict(zip(named, home.snapshot(entry, GIVEN), strict=True)) if named else {}
+    arrays = _named(entry, given, names.index(chosen), leaves)
     if out is not None:
         file = Path(out)
         with os_errors_as_store_errors(file, "write the state to"):
@@ -106,21 +112,22 @@ def _chosen_stage(home: Store, entry: Entry, names: Sequence[str], stage: str | 
     return word
 
 
-def _named(entry: Entry, stage: int, leaves: Sequence[np.ndarray]) -> Arrays:
+def _named(entry: Entry, given: Arrays, stage: int, leaves: Sequence[np.ndarray]) -> Arrays:
     """The leaves under the names that they have in the state of the plan, or under numbers."""
     shapes: Mapping[str, tuple[int, ...]] = {}
     with contextlib.suppress(PhasescopeError, ValueError, TypeError):
-        shapes = shapes_of_state(_job_of(entry), stage)
+        shapes = shapes_of_state(_job_of(entry, given), stage)
     if list(shapes.values()) == [leaf.shape for leaf in leaves]:
         return dict(zip(shapes, leaves, strict=True))
     return {f"{number:06d}": leaf for number, leaf in enumerate(leaves)}
 
 
-def _job_of(entry: Entry) -> Job:
-    """What was run, by the study's code of today."""
+def _job_of(entry: Entry, given: Arrays) -> Job:
+    """What was run, by the study's code of today, with what was given."""
     study = find(entry.study)
-    arm = study.arm(entry.arm)
-    spec = study.specify(None, arm, **entry.spec)
+    own = study.arm(entry.arm)
+    arm = with_arrays(own, given) if given else own
+    spec = study.specify(None, own, **entry.spec)
     # Only shapes are asked for: of a wide block, whose numbers are in its records, the first will do.
     columns = {name: _numbers(column) for name, column in (entry.lanes or {}).items()}
     return Job(arm, spec, entry.seed, columns)

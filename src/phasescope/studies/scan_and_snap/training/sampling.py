@@ -17,8 +17,10 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Int, UInt32
 
+import phasescope as ps
+
 from .. import model
-from ..data import last_tokens, slots
+from ..data import last_tokens, own_tokens, slots
 from ..model import Weights
 from ..spec import Spec
 
@@ -56,6 +58,30 @@ def draw(key: Array, spec: Spec) -> Batch:
     which, what = jr.split(key)
     label = jr.randint(which, (spec.batch,), 0, spec.labels)
     return Batch(label, multinomial(what, slots(spec), spec.seq_length - 1, spec.batch))
+
+
+def counted(
+    tokens: Int[np.ndarray, "*batch sample position"],
+    label: Int[np.ndarray, "*batch sample"],
+    spec: Spec,
+) -> dict[str, np.ndarray]:
+    """Batches of sequences, as other programs have them, as the arrays of a `Batch`: context tokens by their ids, without
+    the query."""
+    place = tokens[..., None] == support(spec)[label][..., None, :]
+    if not place.any(-1).all():
+        strange = np.argwhere(~place.any(-1))[0]
+        raise ps.SpecError(
+            f"the token {tokens[tuple(strange)]} at {strange.tolist()} does not occur in the class "
+            f"{label[tuple(strange[:-1])]}: common tokens are 0 to {spec.common - 1}, then come the {spec.distinct} distinct "
+            "ones of each class."
+        )
+    return {"label": label, "counts": place.sum(-2).astype(float)}
+
+
+def support(spec: Spec) -> Int[np.ndarray, "class slot"]:
+    """The ids of the tokens of every class: common ones first."""
+    common = np.tile(np.arange(spec.common), (spec.labels, 1))
+    return np.concatenate([common, own_tokens(spec)], axis=1)
 
 
 def multinomial(

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import jax.random as jr
 import optax
 from jaxtyping import Array, Float
 
@@ -70,6 +69,9 @@ class minibatches(ps.Dynamics):
 
     spec: Spec
 
+    def sampler(self) -> Callable[[Array, Any], sampling.Batch]:
+        return lambda key, memory: sampling.draw(key, self.spec)
+
     def advance(self, state: ps.State, t0: Array, t1: Array, key: Array) -> ps.State:
         spec = self.spec
         Y = state.params.weights.Y
@@ -84,7 +86,7 @@ class minibatches(ps.Dynamics):
         def some_updates(carry):
             t, training = carry
             count = jnp.minimum(AHEAD, t1 - t)
-            label, counts = draw_ahead(key, t, count, spec)
+            label, counts = draw_ahead(lambda t: self.batch(key, t, state.memory), t, count)
             batches = sampling.Batch(label, counts.astype(Y.dtype))
             return t + count, learn(training, batches, count, copies, rates, momenta)
 
@@ -110,14 +112,13 @@ def updates_in_a_row(layout: sampling.Layout) -> Callable[..., Training]:
     return learn
 
 
-def draw_ahead(key: Array, t: Array, count: Array, spec: Spec) -> sampling.Batch:
+def draw_ahead(batch: Callable[[Array], sampling.Batch], t: Array, count: Array) -> sampling.Batch:
     """The mini-batches of the updates t, t + 1, ..., t + count - 1; the rest of the `AHEAD` are
     empty."""
-    first = sampling.draw(jr.fold_in(key, t), spec)
+    first = batch(t)
     drawn = jax.tree.map(lambda x: jnp.zeros((AHEAD, *x.shape), x.dtype).at[0].set(x), first)
 
     def draw_one(i, drawn):
-        batch = sampling.draw(jr.fold_in(key, t + i), spec)
-        return jax.tree.map(lambda all_of_it, x: all_of_it.at[i].set(x), drawn, batch)
+        return jax.tree.map(lambda all_of_it, x: all_of_it.at[i].set(x), drawn, batch(t + i))
 
     return jax.lax.fori_loop(1, count, draw_one, drawn)

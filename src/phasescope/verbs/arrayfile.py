@@ -1,0 +1,29 @@
+"""Arrays by name that a caller has in a file: .npz or .safetensors. Nothing in it is executed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import SpecError
+
+
+def arrays_in(file: Path, asked: str) -> dict[str, np.ndarray]:
+    """The arrays of a file of NumPy (.npz) or of safetensors, by name; `asked` is what an error calls the argument.
+
+    **Raises:** `SpecError` if there is no such file, or if it cannot be read.
+    """
+    if not file.is_file():
+        raise SpecError(f"{asked} {file}: there is no such file.")
+    try:
+        if file.suffix == ".npz":
+            with np.load(file, allow_pickle=False) as found:
+                return {name: found[name] for name in found.files}
+        if file.suffix == ".safetensors":
+            from safetensors.numpy import load_file
+
+            return load_file(file)
+    except Exception as problem:  # the readers raise whatever they meet
+        raise SpecError(f"{asked} {file}: it cannot be read: {problem}") from None
+    raise SpecError(f"{asked} {file}: a file of arrays is a .npz or a .safetensors.")
