@@ -29,8 +29,12 @@ export function knob(field, value, turned) {
     const text = el("input", { id, class: "wide", type: "text", value: value ?? "", disabled: typeof value === "object" && value !== null, onchange: () => turned(text.value) });
     return wrap(text);
   }
-  if (field.type === "int") {
-    const number = el("input", { id, class: "wide", type: "number", step: 1, min: field.low, max: field.high, value, onchange: () => number.value !== "" && turned(Math.round(+number.value)) });
+  if (field.type === "int" || value === null) {
+    const whole = field.type === "int";
+    const number = el("input", { id, class: "wide", type: "number", step: whole ? 1 : "any", min: field.low, max: field.high, value: value ?? "", placeholder: field.optional ? "as the study decides" : undefined, onchange: () => {
+      if (number.value !== "") turned(whole ? Math.round(+number.value) : +number.value);
+      else if (field.optional) turned(null);
+    } });
     return wrap(number);
   }
   return wrap(...slider(field, id, Number(value), turned));

@@ -40,6 +40,10 @@ class LabView {
     if (type === "bool") return text === "true";
     return type === "int" || type === "float" ? Number(text) : text;
   }
+  valueOf({ name, default: usual }) {
+    if (name in this.fields) return this.fields[name];
+    return name in this.presetValues() ? this.presetValues()[name] : usual;
+  }
   presetValues() {
     return this.arm.presets.find((p) => (p.name ?? p) === this.preset)?.values ?? {};
   }
@@ -59,7 +63,7 @@ class LabView {
         this.bar();
       }) : ""),
     arm.doc ? el("p", { class: "quiet" }, arm.doc) : "",
-    ...arm.fields.map((field) => knob(field, this.fields[field.name] ?? this.presetValues()[field.name] ?? field.default, (value) => {
+    ...arm.fields.map((field) => knob(field, this.valueOf(field), (value) => {
       this.fields[field.name] = value;
       this.changed();
     })), el("p", { class: "bar" }, start, el("button", { type: "button", onclick: () => {

@@ -78,7 +78,7 @@ class LedgerView {
     const { state } = this;
     const text = (state.text ?? "").toLowerCase();
     const rows = this.found.rows.filter((row) => FILTERS.every((key) => !state[key] || row[key] === state[key])
-      && `${row.id} ${row.text} ${row.on}`.toLowerCase().includes(text));
+      && `${row.id} ${row.cites} ${row.text} ${row.on}`.toLowerCase().includes(text));
     const size = (row) => (Number.isFinite(row.margin) ? row.margin : Infinity);
     if (state.sort === "margin") rows.sort((a, b) => size(a) - size(b));
     if (state.sort === "-margin") rows.sort((a, b) => size(b) - size(a));
@@ -126,10 +126,10 @@ class LedgerView {
     return details;
   }
   inside(row) {
-    const facts = [["study", row.study], ["kind", row.kind], ["whose", row.whose], ["on", row.on], ["regime", row.regime]].filter(([, v]) => v);
+    const facts = [["", row.cites], ["study", row.study], ["kind", row.kind], ["whose", row.whose], ["on", row.on], ["regime", row.regime]].filter(([, v]) => v);
     const runs = (row.runs ?? []).map((run) => runLink(run, row.at?.time)).filter(Boolean);
     return el("div", { class: "inside" },
-      el("p", {}, mathematics(row.mathml) ?? ""), el("p", { class: "facts" }, facts.map(([k, v]) => el("span", {}, el("b", {}, `${k} `), v))),
+      el("p", {}, mathematics(row.mathml) ?? ""), el("p", { class: "facts" }, facts.map(([k, v]) => el("span", {}, k ? el("b", {}, `${k} `) : "", v))),
       row.why ? el("p", {}, row.why) : "",
       el("div", { class: "columns" }, el("div", {}, subs(row.sub ?? []), runs.length ? el("div", {}, el("h2", {}, "Runs it rests on"), el("ul", {}, runs.map((r) => el("li", {}, r)))) : el("p", { class: "quiet" }, "No run in this store is named by this row.")),
         this.plot(row)),

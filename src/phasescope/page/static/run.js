@@ -15,9 +15,19 @@ import { address, note } from "./state.js";
 export async function open(into, { id, params }) {
   if (!id) return listOfRuns(into, params);
   const run = await get(`runs/${inPath(id)}`);
+  if (run.dims.time > (run.coords.time?.length ?? 0)) run.coords.time = await manyTimes(id);
   const view = new RunView(run, params);
   into.replaceChildren(...view.nodes);
   return view;
+}
+
+// So many times are listed in one answer of the server.
+const LISTED = 20000;
+
+/** The times of a run that has more records than a description lists: as many as a slider can tell apart. */
+async function manyTimes(id) {
+  const found = await numbers(`runs/${inPath(id)}/values`, { name: "time", points: LISTED });
+  return Array.from(found.values);
 }
 
 const split = (text) => (text ? text.split(",") : []);
@@ -90,6 +100,8 @@ export class RunView {
         onchange: () => this.overlay(id, box.checked) });
       return el("label", { class: "check" }, box, `overlay ${arm}`);
     });
+    if (run.status && run.status !== "finished") spec.unshift(el("strong", {}, run.status));
+    if (run.seed !== null && run.seed !== undefined) spec.push(el("span", {}, el("b", {}, "seed "), short(run.seed)));
     const title = el("h1", {}, run.study, " / ", run.arm);
     if (!this.keeps) return el("div", { class: "bar" }, lanes, cuts);
     return el("section", {}, title, el("p", { class: "facts" }, spec),
@@ -111,7 +123,7 @@ export class RunView {
     return this.laneDims().map((dim) => this.lanes[dim] ?? 0).join(",");
   }
   ask(variable, from, whole) {
-    const points = whole ? "" : pointsFor(variable, this.run.dims);
+    const points = whole ? LISTED : pointsFor(variable, this.run.dims);
     return numbers(`runs/${inPath(from.id)}/values`, { name: variable.name, points, lane: this.laneText() });
   }
   look = () => ({ clock: this.clock, theme: theme(), phases: this.run.phases, theory: this.run.theory, span: this.run.coords.time });
