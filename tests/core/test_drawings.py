@@ -124,3 +124,17 @@ def test_several_panels_are_lettered():
 
     canvas = toy(two, (1, 2)).render(xr.Dataset())
     assert [axes.get_title(loc="left") for axes in canvas.axes] == ["(a)", "(b)"]
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("from 4.159 to 0.34 at t = 100", ["4.159", "0.34"]),
+        ("from t = 958 on, at L = 38,500", ["958", "38,500"]),
+        ("a factor 1.8e15 at N = 256, m = 4096", ["1.8e15"]),
+        ("at eta = 0.1, N = 6, 10^4 updates, 100,000 samples", []),
+        ("Theorem 4.1, Section 5.2 and {peak:.2f}, t_120", []),
+    ],
+)
+def test_a_number_that_looks_measured_is_told_from_a_parameter(words, found):
+    assert list(drawings.typed_numbers(words)) == found

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 # "phase 2", and the Roman numbers alone, as names of phases.
 PHASE = re.compile(r"(?:phase )?([1-9]|I{1,3}|IV|VI{0,3}|IX)")
 ROMAN = {"I": 1, "II": 2, "III": 3, "IV": 4, "V": 5, "VI": 6, "VII": 7, "VIII": 8, "IX": 9}
+TYPED = re.compile(
+    r"(?P<cited>(?:Theorem|Lemma|Section|Equation|Figure)s? )?"
+    r"(?<![\w^.{])(?P<number>\d+(?:,\d{3})*(?:\.\d+)?(?:e-?\d+)?)(?![\w}])"
+)
 SHARES = ("accuracy", "probability")  # words of an axis whose values are between 0 and 1
 CAPS = ("_", "|")  # markers at the ends of error bars
 Style = tuple[str, str]  # of a line: its dashes and its marker
@@ -126,6 +130,21 @@ def missing_numbers(canvas: Canvas) -> Iterator[str]:
     """Numbers of the caption that the drawing was to return and did not."""
     for found in NUMBER.finditer(str(canvas.get_label())):
         yield f"the caption has {found.group()}, and the drawing returns no {found.group(1)}"
+
+
+def typed_numbers(words: str) -> Iterator[str]:
+    """Numbers in the words of a caption that look measured and would not follow the data: decimals of two digits or
+    more, whole numbers of three or more that are no power of two. Numbers of theorems and sections are none.
+    """
+    for found in TYPED.finditer(words):
+        digits = found["number"].partition("e")[0].replace(",", "")
+        significant = digits.replace(".", "").lstrip("0")
+        if "." in digits:
+            looks_measured = len(significant) >= 2
+        else:
+            looks_measured = len(significant.rstrip("0")) >= 3 and int(digits).bit_count() > 1
+        if looks_measured and not found["cited"]:
+            yield found["number"]
 
 
 def _heights(band: Any) -> np.ndarray:

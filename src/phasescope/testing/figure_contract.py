@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import pytest
@@ -22,6 +22,8 @@ class FigureContract:
     study: ClassVar[Study]
     # Figures with panels in rows that share one label of the y axis.
     shared_labels: ClassVar[Sequence[str]] = ()
+    # Numbers that are typed into captions since no drawing could find another: each with what it is.
+    typed: ClassVar[Mapping[str, str]] = {}
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         if "figure" in metafunc.fixturenames:
@@ -55,6 +57,10 @@ class FigureContract:
 
     def test_every_number_of_the_caption_is_filled_in(self, figure: Figure, drawn):
         assert list(drawings.missing_numbers(drawn(figure.id))) == []
+
+    def test_no_number_that_looks_measured_is_typed_into_a_caption(self, figure: Figure):
+        typed = set(drawings.typed_numbers(figure.caption)) - set(self.typed)
+        assert typed == set(), "write {name:.2f}, and return it from the drawing"
 
     def test_several_panels_have_letters(self, figure: Figure, drawn):
         rows, columns = figure.panels

@@ -55,6 +55,7 @@ def words(axes):
 class TestFigures(FigureContract):
     study = study
     shared_labels = ("scaling",)
+    typed = {"0.49": "w* of Figure 1", "0.0017": "SUDDEN, by the logistic law"}
 
     @pytest.fixture
     def drawn(self, canvas):

@@ -125,6 +125,9 @@ def test_the_figures_of_the_paper_and_ours_are_there():
 class TestFigures(FigureContract):
     study = study
     shared_labels = ("phase_diagram",)
+    typed = dict.fromkeys(
+        ("165", "1.1", "1.3", "0.025"), "read off the 24 x 24 cells of map_of_constants"
+    )
 
 
 @pytest.mark.parametrize("id", PAPER)

@@ -31,6 +31,7 @@ def syn_small(times=range(101)) -> xr.Dataset:
     attention /= attention.sum(-1, keepdims=True)
     two = lambda x: np.stack([x, x], axis=1)
     values = {
+        "loss": ("time", np.exp(-time)),
         "attn": (("time", "class", "token"), attention),
         "z_ct": (("time", "last", "common_token"), two(z[:, :10])),
         "z_dt": (("time", "class", "distinct_token"), two(z[:, 10:])),

@@ -48,6 +48,12 @@ def drawn():
 class TestFigures(FigureContract):
     study = study
     shared_labels = ()
+    typed = dict.fromkeys(
+        ("6.05", "13.9", "3.95"), "C_B - E_1 of the proof, and E_1 at the two C_B"
+    ) | {
+        "18.5": "the largest E_1 of the sweep",
+        "37.5": "the largest C_B of the sweep",
+    }
 
     def test_it_can_be_saved(self, figure, drawn):
         page = io.BytesIO()

@@ -51,9 +51,9 @@ def map_of_sample_sizes(lazy, runs, axes):
     """(a) Growth per log time of the output of a lazy network on new samples with one target word, which are
     negatives, from s = log(1 + tau) = 40 to 80: red, it stays wrong for ever. The line where it is 0 (black) lies on
     n = 3 (L + 1) (orange) at every length from 4 to 40: a condition on n / L alone. (b) R, how fast the common word
-    falls against the targets' rise, at tau = 10^8 for L = 4 and m = 256: from 0.93 at n = 12 to 1.46 at n = 300, and
-    1 between n = 12 and 18. The size zeta of the start changes it by less than 0.003 up to zeta = 1 and by 0.04 at
-    zeta = 10: R does not need a small start."""
+    falls against the targets' rise, at tau = 10^8 for L = 4 and m = 256: from {few:.2f} at n = 12 to {many:.2f} at n =
+    300; black: where it is 1. The size zeta of the start changes it by {small:.1g} at most up to zeta = 1 and by
+    {large:.1g} at zeta = 10: R does not need a small start."""
     late = lazy.sel(time=slice(np.exp(39.0), None)).isel(time=[0, -1])
     slope = late.test_F.sel(type=2, drop=True).diff("time") / late.s.diff("time")
     slope = slope.isel(time=0, drop=True).transpose("samples", "length").reset_coords(drop=True)
@@ -73,6 +73,13 @@ def map_of_sample_sizes(lazy, runs, axes):
     R = runs.R.isel(time=-1, drop=True).transpose("samples", "zeta").reset_coords(drop=True)
     ps.draw_map(R, axes[1], levels=[1.0], label="$R$")
     axes[1].set(ylabel=r"$\zeta$, size of the start")
+    change = abs(R - R.isel(zeta=0))
+    return {
+        "few": float(R.isel(samples=0, zeta=0)),
+        "many": float(R.isel(samples=-1, zeta=0)),
+        "small": float(change.sel(zeta=slice(None, 1.001)).max()),
+        "large": float(change.isel(zeta=-1).max()),
+    }
 
 
 Curve = tuple[np.ndarray, np.ndarray]  # widths, and a number for each

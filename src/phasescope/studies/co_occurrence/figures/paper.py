@@ -36,11 +36,27 @@ TYPES = {
 def figure_1(descent, flow, axes):
     """The paper's experiment with a_j = +-1/sqrt(m1) and the usual uniform start of linear layers, which gives the
     picture that the paper describes; descent (curves) and gradient flow (dashed), first seed. (a) Scores of key i for
-    query j: they make less than 15% of their way in phase 1, which ends at epoch {end:.0f}; then the targets come to attend
+    query j: they make {way:.0%} of their way at most in phase 1, which ends at epoch {end:.0f}; then the targets come to attend
     to each other, and away from the common word. (b) Losses of the four types: with both targets it falls at once, with
-    one it first rises, by 0.04 and 0.09, to a peak near epochs 200 and 300, and falls before phase 1 ends. (c) The
-    same, logarithmic: in phase 2 all fall like 1/t."""
-    return draw_experiment(descent, flow, axes, legend=(0.02, 0.66), losses_legend="lower left")
+    one it first rises, by {rise_2:.2f} and {rise_3:.2f}, to a peak at epochs {peak_2:.0f} and {peak_3:.0f}, and falls
+    before phase 1 ends. (c) The same, logarithmic: in phase 2 all fall like 1/t."""
+    end = draw_experiment(descent, flow, axes, legend=(0.02, 0.66), losses_legend="lower left")
+    numbers = {"end": end, "way": way_made(descent, end)}
+    for kind in (2, 3):
+        loss = descent.loss_type.sel(type=kind)
+        numbers[f"rise_{kind}"] = float(loss.max() - loss[0])
+        numbers[f"peak_{kind}"] = float(loss.idxmax("time")) / spec_of(descent).eta
+    return numbers
+
+
+def way_made(run: xr.Dataset, epoch: float) -> float:
+    """The largest share of their change that the drawn scores make up to an epoch."""
+    shares = []
+    for key, query in SCORES:
+        score = run.S.sel(key=key, query=query)
+        then = score.sel(time=epoch * spec_of(run).eta, method="nearest")
+        shares.append(float(abs(then - score[0]) / abs(score[-1] - score[0])))
+    return max(shares)
 
 
 @ps.figure(
@@ -51,10 +67,19 @@ def figure_1(descent, flow, axes):
     size=(8.4, 2.9),
 )
 def figure_1_literal(descent, flow, axes):
-    """The same with a_j = +-1 as the text has it. Outputs start at size 3, phase 1 is over by epoch 30 or so, 0.1% of a linear
-    axis, and eta kappa = 2.6, so that the first steps of descent are no flow. (a) The scores move by 0.01 at most, a tenth of
-    their initial spread. (b) Losses start anywhere and fall; (c) by epoch 30000 to 4e-5."""
-    draw_experiment(descent, flow, axes, legend=(0.3, 0.48), losses_legend="upper right")
+    """The same with a_j = +-1 as the text has it. Phase 1 is over by epoch {end:.0f}, next to nothing of a linear axis,
+    and eta kappa = {rate:.1f}, so that the first steps of descent are no flow. (a) The scores move by {moved:.3f} at most.
+    (b) Losses start anywhere and fall; (c) by epoch {last:.0f} to {loss:.1g}."""
+    end = draw_experiment(descent, flow, axes, legend=(0.3, 0.48), losses_legend="upper right")
+    scores = [descent.S.sel(key=key, query=query) for key, query in SCORES]
+    eta = spec_of(descent).eta
+    return {
+        "end": end,
+        "rate": eta * float(descent.kappa[0]),
+        "moved": max(float(abs(score - score[0]).max()) for score in scores),
+        "last": float(descent.time[-1]) / eta,
+        "loss": float(descent.loss[-1]),
+    }
 
 
 def draw_experiment(
@@ -63,8 +88,8 @@ def draw_experiment(
     axes: Any,
     legend: tuple[float, float],
     losses_legend: str,
-) -> dict[str, float]:
-    """Scores, then losses on a linear and on a logarithmic axis, over epochs; the end of phase 1 for the caption."""
+) -> float:
+    """Scores, then losses on a linear and on a logarithmic axis, over epochs. Returns the epoch at which phase 1 ends."""
     scores = axes[0]
     losses = axes[1:]
     flow = trained(flow).sel(seed=int(descent.attrs["seed"]))
@@ -92,7 +117,7 @@ def draw_experiment(
     ps.legend(scores, loc=legend)
     ps.legend(losses[0], loc=losses_legend)
     ps.legend(losses[1], loc="lower left")
-    return {"end": border}
+    return border
 
 
 def curve(

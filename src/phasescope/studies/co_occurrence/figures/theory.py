@@ -101,9 +101,10 @@ def universal_first_phase(*given):
 )
 def late_laws(wide, many, axes):
     """Late time at n = 48, L = 4, m = 4096 (3 seeds, a curve each) and for n = 10^7, L = 5 in the lazy limit; dashed:
-    hard-margin solution. (a) kappa t times the loss tends to 9.19 and to 17. (b) The ratio R of the rates of the common
-    word and the targets tends to 1.283 and 3/2: gradients balance by themselves. (c) Losses on training samples (solid)
-    and on samples with new irrelevant words (dotted, with circles), which at n = 48 falls like t^-0.33 only."""
+    hard-margin solution. (a) kappa t times the loss tends to {loss_few:.2f} and to {loss_many:.0f}. (b) The ratio R of the
+    rates of the common word and the targets tends to {ratio_few:.3f} and {ratio_many:.3f}: gradients balance by
+    themselves. (c) Losses on training samples (solid) and on samples with new irrelevant words (dotted, with circles),
+    which at n = 48 falls like t^{exponent:.2f} only."""
     cases = ((wide, BLUE, "$n = 48$, 3 seeds"), (many, VERMILION, "$n = 10^7$"))
     for run, color, label in cases:
         spec = spec_of(run)
@@ -130,6 +131,15 @@ def late_laws(wide, many, axes):
     for panel in axes:
         panel.set(xscale="log", xlabel=r"natural time $\kappa t$")
         ps.legend(panel, loc="lower left" if panel is axes[2] else "lower right")
+    few, most = (late_time(spec_of(run).samples, spec_of(run).length) for run, *_ in cases)
+    late = wide.test_loss.sel(time=slice(float(wide.time[-1]) / 100, None))
+    return {
+        "loss_few": float(few.loss),
+        "loss_many": float(most.loss),
+        "ratio_few": float(few.ratio),
+        "ratio_many": float(most.ratio),
+        "exponent": float(ps.local_slope(late).mean()),
+    }
 
 
 SAMPLES = {5: (6, 12, 18, 24, 36, 60, 120), 20: (24, 42, 60, 66, 90, 150, 300)}

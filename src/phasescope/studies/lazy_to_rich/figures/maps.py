@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import xarray as xr
 
 import phasescope as ps
 
@@ -19,9 +20,20 @@ PHASE_I = ps.maps(
 def map_of_phase_1(found, axes):
     """How long is long: the claim of Phase I (when the 4-gram's loss is at 1 % of its start, the induction head's is
     at 99 % or more of its own) in the exact flow, over alpha and L, at sigma = 0.01 and w* = 0.49. Blue: it holds. At
-    alpha = 1 it takes L = 38,500, at alpha = 10 still 12,000; the experiments have L = 40. The margin on the blue
-    side is thin everywhere, at most 0.01, for what is left of a loss cannot exceed 100 %."""
+    alpha = 1 it takes L = {first:,.0f}, at alpha = 10 still {last:,.0f}; the experiments have L = 40. The margin on the
+    blue side is thin everywhere, at most {margin:.2f}, for what is left of a loss cannot exceed 100 %."""
     ps.draw_map(found, axes, vmin=-0.3, vmax=0.3)
+    return {
+        "first": length_needed(found.margin.isel(alpha=0)),
+        "last": length_needed(found.margin.isel(alpha=-1)),
+        "margin": float(found.margin.max()),
+    }
+
+
+def length_needed(margin: xr.DataArray) -> float:
+    """From which length on a margin is positive, between cells in the logarithm of the length."""
+    along = margin.assign_coords(time=("length", np.log(margin.length.values)))
+    return float(np.exp(ps.crossing(along.swap_dims(length="time"), 0.0, "up")))
 
 
 figures = (map_of_phase_1,)

@@ -16,7 +16,7 @@ from .panels import BLUE, GREEN, PURPLE, VERMILION
 @ps.figure("Theorem 4.1", evidence.early_even_pairs, panels=(1, 2), size=(6.8, 3.4))
 def early_laws(run, axes):
     """The start of phase 1 at N = 64, lam = N^2, and the closed forms upon it (dotted). (a) v_1 = tau / 4; the others
-    fall like tau^2, but not uniformly: position 64 is at 4e-4 of position 2. (b) The pivot's score grows like tau^2
+    fall like tau^2, but not uniformly: position 64 is at {last:.1g} of position 2. (b) The pivot's score grows like tau^2
     / L, where the main text leaves out 1 / L; the lead of key 2 over key 4 like tau^4, where the theorem has eta^4 t.
     The theorems end phase 1 at tau_0 = 1 / N."""
     spec = spec_of(run)
@@ -30,6 +30,8 @@ def early_laws(run, axes):
     for panel in axes:
         ps.mark(panel, 1 / spec.size, r"$\tau_0 = 1/N$")
         panels.legend(panel, "formula", ncols=3, **panels.BENEATH)
+    sizes = abs(run.token_score.isel(time=-1))
+    return {"last": float(sizes.sel(position=spec.size) / sizes.sel(position=2))}
 
 
 def draw_token_scores(run, axes) -> None:

@@ -40,6 +40,16 @@ def over(curve: xr.DataArray, flow: xr.DataArray, axes: Axes, color: str, label:
     axes.plot(flow.time, flow, **FLOW)
 
 
+def losses_at(run: xr.Dataset, **times: float) -> dict[str, float]:
+    """The loss at some times, for a caption."""
+    return {name: value_at(run.loss, time) for name, time in times.items()}
+
+
+def value_at(curve: xr.DataArray, time: float) -> float:
+    """A curve at the record nearest to a time."""
+    return float(curve.sel(time=time, method="nearest"))
+
+
 def in_steps(flow: xr.Dataset) -> xr.Dataset:
     r"""A flow's records with $t = \tau / \eta$ for their time."""
     return flow.assign_coords(time=flow.time / spec_of(flow).eta)

@@ -6,7 +6,7 @@ import phasescope as ps
 
 from ..claims import evidence
 from ..closed_forms import early_pivot_scores, early_token_scores
-from ..phases import onset, spec_of
+from ..phases import learned, onset, spec_of
 from ..theory import log_flow
 from . import panels
 from .panels import BLUE, GREEN, POSITIONS, PURPLE, VERMILION
@@ -70,44 +70,66 @@ def draw_attention(run, flow, axes, length: int, pivot: int) -> None:
 
 @ps.figure("Figure 2", evidence.figure_2, flow_of("figure_2"), panels=(1, 3), size=SIZE)
 def figure_2(run, flow, axes):
-    """Even pairs at lam = 2. The loss falls from 4.159 to 3.651 at t_0 = 100 and to 0.343 at 1000; the first token
-    score rises, the second and third fall, the second lowest; in strings of length 3 the first token gains attention
-    when it matches the last (0.33 to 0.68) and loses it when it differs (to 0.13). Dashed: t_0, the end of phase
-    1. Dash-dotted: t_2 = 576, in the midst of phase 2, where |u| grows fastest in log t (the paper reads off 600).
-    Gradient flow at t = tau / eta lies on descent throughout."""
+    """Even pairs at lam = 2. The loss falls from {begin:.3f} to {middle:.3f} at t_0 = 100 and to {end:.3f} at 1000; the
+    first token score rises, the second and third fall, the second lowest; in strings of length 3 the first token gains
+    attention when it matches the last (1/3 to {match:.2f}) and loses it when it differs (to {differ:.2f}). Dashed: t_0,
+    the end of phase 1. Dash-dotted: t_2 = {t_2:.0f}, in the midst of phase 2, where |u| grows fastest in log t (the
+    paper reads off 600). Gradient flow at t = tau / eta lies on descent throughout."""
     draw_training(run, flow, axes, until=1000)
+    shown = {"length": 3, "position": 1}
+    return panels.losses_at(run, begin=0, middle=100, end=1000) | {
+        "match": panels.value_at(run.attention_match.sel(shown), 1000),
+        "differ": panels.value_at(run.attention_differ.sel(shown), 1000),
+        "t_2": float(onset(run)),
+    }
 
 
 @ps.figure("Figure 3", evidence.figure_3, flow_of("figure_3"), panels=(1, 3), size=SIZE)
 def figure_3(run, flow, axes):
-    """Parity at lam = 2, L_0 = 4. As Figure 2, but slower at the end (loss 1.725 at 600, 0.175 at 2000): the longest
-    length is learned for good only at t = 629. At length 5 the pivot is position 2 and the signs are reversed: it is
-    attended when it differs (0.70) and avoided when it matches (0.06), where position 1 takes over (0.46). The score of
-    position 1 is the same in both classes; its weight is not."""
+    """Parity at lam = 2, L_0 = 4. As Figure 2, but slower at the end (loss {middle:.3f} at 600, {end:.3f} at 2000): the
+    longest length is learned for good only at t = {learned:.0f}. At length 5 the pivot is position 2 and the signs are
+    reversed: it is attended when it differs ({differ:.2f}) and avoided when it matches ({match:.2f}), where position 1
+    takes over ({first:.2f}). The score of position 1 is the same in both classes; its weight is not."""
     draw_training(run, flow, axes, until=2000, length=5)
+    pivot = {"length": 5, "position": 2}
+    first = {"length": 5, "position": 1}
+    return panels.losses_at(run, middle=600, end=2000) | {
+        "learned": float(learned(run)),
+        "match": panels.value_at(run.attention_match.sel(pivot), 2000),
+        "differ": panels.value_at(run.attention_differ.sel(pivot), 2000),
+        "first": panels.value_at(run.attention_match.sel(first), 2000),
+    }
 
 
 @ps.figure("Figure 4", evidence.figure_4, flow_of("figure_4"), panels=(1, 3), size=SIZE)
 def figure_4(run, flow, axes):
     """Even pairs at lam = 10, in log time because phase 1 is 1% of the run. The shapes of Figure 2, five times slower:
-    t_2 = 3171, loss 3.203 at 1000 and 0.074 at 10^4, all strings right from t = 958. Nearly all that the attention
-    learns, it learns in phase 2."""
+    t_2 = {t_2:.0f}, loss {middle:.3f} at 1000 and {end:.3f} at 10^4, all strings right from t = {learned:.0f}. Nearly
+    all that the attention learns, it learns in phase 2."""
     draw_training(run, flow, axes, until=10_000, log=True)
+    return panels.losses_at(run, middle=1000, end=10_000) | times_of(run)
 
 
 @ps.figure("Figure 5", evidence.figure_5, flow_of("figure_5"), panels=(1, 3), size=SIZE)
 def figure_5(run, flow, axes):
-    """Even pairs at lam = 18 = N^2 / 2, in log time. Slower still: t_2 = 5994, loss 3.497 at 600 and 0.325 at 10^4, all
-    strings right from t = 1513."""
+    """Even pairs at lam = 18 = N^2 / 2, in log time. Slower still: t_2 = {t_2:.0f}, loss {middle:.3f} at 600 and
+    {end:.3f} at 10^4, all strings right from t = {learned:.0f}."""
     draw_training(run, flow, axes, until=10_000, log=True)
+    return panels.losses_at(run, middle=600, end=10_000) | times_of(run)
+
+
+def times_of(run) -> dict[str, float]:
+    """t_2, and from when all strings are right, for a caption."""
+    return {"t_2": float(onset(run)), "learned": float(learned(run))}
 
 
 @ps.figure("Figure 6", evidence.figure_6, flow_of("figure_6"), panels=(1, 3), size=SIZE)
 def figure_6(run, flow, axes):
-    """Even pairs by plain gradient descent, lam = 2: nearly Figure 2, without its first phase (loss 3.705 at 100, 0.365
-    at 1000; t_2 = 597; all strings right from 256 instead of 231). Nothing happens at t = 100, where the rates would
-    change: the two phases are not made by the schedule, and none are shaded."""
+    """Even pairs by plain gradient descent, lam = 2: nearly Figure 2, without its first phase (loss {begin:.3f} at 100,
+    {end:.3f} at 1000; t_2 = {t_2:.0f}; all strings right from {learned:.0f} on, a little later). Nothing happens at
+    t = 100, where the rates would change: the two phases are not made by the schedule, and none are shaded."""
     draw_training(run, flow, axes, until=1000, phases=False)
+    return panels.losses_at(run, begin=100, end=1000) | times_of(run)
 
 
 @ps.figure(
@@ -121,12 +143,23 @@ def figure_6(run, flow, axes):
 )
 def attention_scores(even, even_flow, parity, parity_flow, axes):
     """The paper's captions say attention scores, its text says weights; Figures 2 and 3 show weights, here are the
-    scores. (a) Even pairs, length 3: the pivot's score is 0.22 when it matches and -0.27 when it differs at t_0, and
-    2.12 and -2.00 at 600. (b) Parity, length 5: the signs are reversed. The score of position 1 there is one curve
-    for both classes, and below zero until t = 371 or so, where Theorem 5.1 has it above all others."""
+    scores. (a) Even pairs, length 3: the pivot's score is {match:.2f} when it matches and {differ:.2f} when it differs at
+    t_0, and {match_late:.2f} and {differ_late:.2f} at 600. (b) Parity, length 5: the signs are reversed. The score of
+    position 1 there is one curve for both classes, and below zero until t = {zero:.0f} or so, where Theorem 5.1 has it
+    above all others."""
     left, right = axes
     draw_scores(even, even_flow, left, length=3)
     draw_scores(parity, parity_flow, right, length=5)
+    match = even.score_match.sel(length=3)
+    differ = even.score_differ.sel(length=3)
+    first = parity.score_other.sel(length=5, position=1)
+    return {
+        "match": panels.value_at(match, 100),
+        "differ": panels.value_at(differ, 100),
+        "match_late": panels.value_at(match, 600),
+        "differ_late": panels.value_at(differ, 600),
+        "zero": float(ps.crossing(first, 0.0, "up")),
+    }
 
 
 def draw_scores(run, flow, axes, *, length: int) -> None:

@@ -27,18 +27,24 @@ LONG = (
 def theorem_regime(*shown):
     """The theorems' own regime: lam = N^2, phase 1 until tau_0 = 1 / N. (a) Nothing is learned by the last time T that
     they speak about (dots): accuracy is 1/2 + 1/2N. If phase 1 goes on (dashed, for N = 6, 256 and 1024), all 2^(N+1) -
-    2 strings are right from tau = 67 (N = 6), 1405 (256), 4310 (1024). (b) At T the loss per length is at chance; it
-    falls long after all strings are right. (c) Phase 1 must last like N^0.80 for all strings to be right and like
-    N^1.46 to halve the loss; the theorems stop it at 1 / N. (d) Theorem 4.4 speaks about some time only if 14 |u*|^2 <=
-    eta T; the two sides differ by a factor 1.8e15 at N = 6, 4e33 at N = 256 and 4e40 at N = 1024."""
+    2 strings are right from tau = {right_6:.0f} (N = 6), {right_256:.0f} (256), {right_1024:.0f} (1024). (b) At T the
+    loss per length is at chance; it falls long after all strings are right. (c) Phase 1 must last like
+    N^{right_exponent:.2f} for all strings to be right and like N^{half_exponent:.2f} to halve the loss; the theorems stop
+    it at 1 / N. (d) Theorem 4.4 speaks about some time only if 14 |u*|^2 <= eta T; the two sides differ by a factor
+    {sides_6:.1e} at N = 6, {sides_256:.0e} at N = 256 and {sides_1024:.0e} at N = 1024."""
     *runs, axes = shown
     theorem = runs[: len(THEOREM)]
     long = runs[len(THEOREM) :]
     sizes = sorted({spec_of(run).size for run in theorem})
     color = dict(zip(sizes, ps.shades(len(sizes)), strict=True))
     draw_learning(theorem, long, axes[0, 0], axes[0, 1], color)
-    draw_times(long, axes[1, 0])
+    numbers = draw_times(long, axes[1, 0])
     draw_window(theorem, axes[1, 1])
+    for run in long:
+        numbers[f"right_{spec_of(run).size}"] = float(learned(run)) * spec_of(run).eta
+    for run in theorem:
+        numbers[f"sides_{spec_of(run).size}"] = 14 * norm_at_t_0(run) ** 2 / window_of(run)
+    return numbers
 
 
 def draw_learning(theorem, long, accuracy, loss, color) -> None:
@@ -71,8 +77,9 @@ def draw_learning(theorem, long, accuracy, loss, color) -> None:
     panels.legend(loss, handles=handles[-2:], labels=names[-2:], loc="lower left")
 
 
-def draw_times(long, axes) -> None:
-    """How long phase 1 must last, over N."""
+def draw_times(long, axes) -> dict[str, float]:
+    """How long phase 1 must last, over N; returns the fitted exponents."""
+    exponents = {}
     N = np.array([spec_of(run).size for run in long])
     cases = (
         (half_time, VERMILION, "s", "loss halved"),
@@ -84,6 +91,7 @@ def draw_times(long, axes) -> None:
         fit = ps.exponent(N[known], tau[known])
         factor = np.exp(np.mean(np.log(tau[known] / N[known] ** fit.value)))
         line = factor * N**fit.value
+        exponents["half_exponent" if time is half_time else "right_exponent"] = fit.value
         label = rf"{what}: $N^{{{fit.value:.2f}}}$"
         axes.plot(N[known], tau[known], marker, ms=4.5, color=color, label=label)
         axes.plot(N[known], line[known], color=color, lw=1)
@@ -91,6 +99,7 @@ def draw_times(long, axes) -> None:
     axes.set(xlabel="longest length $N$", xscale="log")
     axes.set(ylabel=r"duration of phase 1, $\tau$", yscale="log", ylim=(3e-4, 3e7))
     panels.legend(axes, loc="upper left")
+    return exponents
 
 
 def draw_window(theorem, axes) -> None:
@@ -138,12 +147,12 @@ DIAGRAM = ps.sweeps(
 @ps.figure("Theorem 4.4 (ours)", DIAGRAM, panels=(1, 3), size=(8.2, 3.3))
 def phase_diagram(runs, axes):
     """Even pairs, N = 6, up to tau = 1000, for any duration of phase 1 and any scale lam. (a) From when all strings are
-    right (grey: not by then). A short phase 1 changes nothing, and learning ends at lam = 170 or so, since plain
+    right (grey: not by then). A short phase 1 changes nothing, and learning ends at lam = {last:.0f} or so, since plain
     descent takes a time in proportion to lam; from tau_0 = 10 on, a longer phase 1 extends it. At the theorems' point
-    (star: tau_0 = 1 / N, lam = N^2) all strings are right from tau = 280 on, long after the theorems' T = 1.1. (b) The
-    loss. (c) The read-out is closest to the max-margin direction where least is learned; at the paper's lam = 2 the
-    attention moves on and the cosine falls to 0.92. (Grey: one step of phase 1 leaves the attention uniform, and no
-    margin.)"""
+    (star: tau_0 = 1 / N, lam = N^2) all strings are right from tau = {star:.0f} on, long after the theorems' T =
+    {theorem:.1f}. (b) The loss. (c) The read-out is closest to the max-margin direction where least is learned; at the
+    paper's lam = 2 the attention moves on and the cosine falls to {cosine:.2f}. (Grey: one step of phase 1 leaves the
+    attention uniform, and no margin.)"""
     runs = runs.transpose("switch", "lam", ...)
     N = runs.sizes["length"]
     end = runs.isel(time=-1)
@@ -161,6 +170,14 @@ def phase_diagram(runs, axes):
     left.set(ylabel=r"duration of phase 1, $\tau_0 = \eta t_0$")
     beneath = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.24), "ncols": 3}
     panels.legend(middle, columnspacing=1.2, **beneath)
+    star = {"switch": 1 / (N * ETA), "lam": N**2, "method": "nearest"}
+    experiment = {"switch": 100, "lam": 2.0, "method": "nearest"}
+    return {
+        "last": float(since.lam.where(since.isel(switch=0).notnull()).max()),
+        "star": 10.0 ** float(since.sel(**star)),
+        "theorem": closed_forms.horizon(N**2, ETA, N) * ETA,
+        "cosine": float(end.margin_cosine.sel(**experiment)),
+    }
 
 
 def draw_map(

@@ -21,10 +21,10 @@ from .panels import BLUE, GREEN, VERMILION
 )
 def parity_stairs(stairs, short, long, axes):
     """(a) Parity with a chain of thought on 16 tokens, lam = 2. The lengths up to L_0 = 16, which are even pairs, are
-    learned by t = 271; then the steps of thought one after another, from 1249 (L = 17) to 12157 (L = 26), and those
-    beyond in the opposite order, 6882 (L = 27) to 3038 (L = 30). (b) The pivots split into two groups, 2 to 10 with
-    negative and 11 to 15 with positive token scores (L_0 = 8: 2 to 6, and 7). The slowest length is the one whose pivot
-    stands at the split (dotted)."""
+    learned by t = {even:.0f}; then the steps of thought one after another, from {first:.0f} (L = 17) to {slowest:.0f} (L =
+    {split:d}), and those beyond in the opposite order, {after:.0f} (L = {next:d}) to {last:.0f} (L = 30). (b)
+    The pivots split into two groups, 2 to 10 with negative and 11 to 15 with positive token scores (L_0 = 8: 2 to 6,
+    and 7). The slowest length is the one whose pivot stands at the split (dotted)."""
     left, right = axes
     base = spec_of(stairs).base_length
     times = learned_by_length(stairs)
@@ -34,6 +34,17 @@ def parity_stairs(stairs, short, long, axes):
     right.set(xticks=range(2, base, 2))
     mark_slowest(left, slowest, f"$L = {slowest}$")
     mark_slowest(right, slowest - base + 1, f"$c = {slowest - base + 1}$")
+    longest = int(times.length[-1])
+    after = min(slowest + 1, longest)
+    return {
+        "even": float(times.sel(length=slice(None, base)).max()),
+        "first": float(times.sel(length=base + 1)),
+        "slowest": float(times.max()),
+        "split": slowest,
+        "after": float(times.sel(length=after)),
+        "next": after,
+        "last": float(times.sel(length=longest)),
+    }
 
 
 def draw_learning_times(times, base: int, axes) -> None:
@@ -84,8 +95,8 @@ def mark_slowest(axes, where: int, label: str) -> None:
 )
 def chain_of_thought(even, parity, axes):
     """Parity by chain of thought, over all inputs of a length. (a) An even-pairs model with truncated thought
-    (Algorithm 1) is right on all inputs of 2 to N = 6 tokens from t = 231 on, and guesses on longer ones. (b) A
-    parity model with full thought is right on inputs of exactly L_0 = 4 tokens, from 629 on (it was from 283 to 326,
+    (Algorithm 1) is right on all inputs of 2 to N = 6 tokens from t = {even:.0f} on, and guesses on longer ones. (b) A
+    parity model with full thought is right on inputs of exactly L_0 = 4 tokens, from {parity:.0f} on (it was before,
     and lost it), and of 2, where one step of even pairs is enough; on all others it guesses, shorter ones included.
     There is no generalisation over length: in a string longer than any in training the attention is uniform."""
     from matplotlib.colors import ListedColormap
@@ -116,6 +127,11 @@ def chain_of_thought(even, parity, axes):
         panel.grid(False)
     bar = axes[1].figure.colorbar(image, ax=axes, ticks=[0.5, 1], label="accuracy")
     bar.ax.grid(False)
+    trained = even.cot_accuracy.sel(input_length=slice(2, 6)).min("input_length")
+    return {
+        "even": float(ps.sustained(trained == 1)),
+        "parity": float(ps.sustained(parity.cot_accuracy.sel(input_length=4) == 1)),
+    }
 
 
 figures = (parity_stairs, chain_of_thought)

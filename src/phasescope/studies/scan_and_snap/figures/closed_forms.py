@@ -8,15 +8,15 @@ import phasescope as ps
 
 from ..claims import evidence
 from ..phases import snap_time
-from .panels import FORMULA
+from .panels import FORMULA, listed
 
 
 @ps.figure("Figure 8", evidence.figure_8, size=(4.2, 3.0))
 def figure_8(table, axes):
     """A class's decoder in unit steps, M h* (stairs), and as a flow, M h (dashed), at M = 1000:
-    M h*(10) = 4.9007, 7.9216, 9.4982 and M h(10) = 4.8749, 7.7310, 9.2808 for eta_Y = 0.5, 1, 2.
-    Growth is linear up to ln M (dotted), then logarithmic. The gap is largest, 0.2 eta_Y, at 1.3
-    to 1.5 ln M / eta_Y, a tenth of the lemma's bound, and closes like 1/s."""
+    M h*(10) = {steps:s} and M h(10) = {flow:s} for eta_Y = 0.5, 1, 2. Growth is linear up to ln M
+    (dotted), then logarithmic. The gap is largest, {least:.2f} to {most:.2f} eta_Y, at {first:.1f} to
+    {last:.1f} ln M / eta_Y, a tenth of the lemma's bound, and closes like 1/s."""
     for eta, color in zip(table.eta_Y.values, ps.shades(3), strict=True):
         lane = table.sel(eta_Y=eta)
         axes.step(
@@ -47,20 +47,34 @@ def figure_8(table, axes):
         ylim=(0, 12.5),
     )
     ps.legend(axes, loc="lower right")
+    at_10 = table.sel(s=10)
+    gap = table.steps - table.flow
+    size = gap.max("s") / table.eta_Y
+    place = gap.idxmax("s") * table.eta_Y / np.log(float(table.outputs))
+    return {
+        "steps": listed(at_10.steps, ".4f"),
+        "flow": listed(at_10.flow, ".4f"),
+        "least": float(size.min()),
+        "most": float(size.max()),
+        "first": float(place.min()),
+        "last": float(place.max()),
+    }
 
 
 @ps.figure("Figure 9", evidence.figure_9, panels=(1, 2), size=(7.2, 2.9))
 def figure_9(sweep, axes):
     """B_n in closed form at eta_Y / eta_Z = 2 (K = 10, M = 1000, rho_0 = 1), dots at t_0 (dotted). (a)
-    B_n(t_0) = 2.25599 for every eta_Z, and B_n(1000) = 2.2648, 2.3304, 2.3673, 2.3992. (b)
+    B_n(t_0) = {snap:.3f} for every eta_Z, and B_n(1000) = {end:s}. (b)
     Against eta_Y t all are one curve, so that a larger rate is a faster clock and no larger
     limit."""
     left, right = axes
+    dots = []
     for eta, start, color in zip(
         sweep.eta_Z.values, snap_time(sweep).values, ps.shades(4), strict=True
     ):
         curve = sweep.B_n.sel(eta_Z=eta)
         dot = float(curve.sel(time=start, method="nearest"))
+        dots.append(dot)
         for panel, unit in ((left, 1.0), (right, 2 * eta)):
             wide = 1.6 if panel is left else 1.0 + 5.0 * (1 - eta)
             panel.plot(
@@ -74,6 +88,7 @@ def figure_9(sweep, axes):
     right.set(xlabel=r"$\eta_Y t$", ylabel="$B_n$", xscale="log", xlim=(1, 2000), ylim=(0, 2.5))
     ps.legend(left, loc="lower right", framealpha=1.0)
     ps.legend(right, loc="lower right")
+    return {"snap": float(np.mean(dots)), "end": listed(sweep.B_n.sel(time=1000), ".4f")}
 
 
 figures = (figure_8, figure_9)

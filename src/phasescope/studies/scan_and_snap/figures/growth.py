@@ -9,15 +9,15 @@ import phasescope as ps
 
 from ..claims import evidence
 from ..phases import snap_time
-from .panels import BLUE, ORANGE
+from .panels import BLUE, ORANGE, listed
 
 
 @ps.figure("Figure 2", evidence.figure_4, panels=(1, 4), size=(8.2, 2.4))
 def figure_2(run, axes):
     """Unnormalised attention P(l|n) exp(z_l) of the first class of Syn-Small at four times of training (sampled, SGD
     with momentum, both rates 1). At the start it is the frequency. Common tokens (0 to 9) lose, distinct ones (10 to
-    19) gain, the frequent ones most: the top one has {top:s} at 0, 10, 20 and 100 updates. The loss is 0.013 at 10
-    updates, when most of the tilt is still to come, and from 50 on it moves by 1%."""
+    19) gain, the frequent ones most: the top one has {top:s} at 0, 10, 20 and 100 updates. The loss is {loss:.3f} at 10
+    updates, when most of the tilt is still to come."""
     one = run.isel({"class": 0, "last": 0})
     start = one.isel(time=0, drop=True)
     common = start.c_ct * np.exp(one.z_ct)
@@ -32,15 +32,16 @@ def figure_2(run, axes):
         panel.set_ylabel(r"$\tilde c_l = P(l|n)\,e^{z_l}$" if panel is axes[0] else " ")
         panel.grid(axis="x", visible=False)
     ps.legend(axes[0], loc="upper left")
-    return {"top": ", ".join(f"{float(distinct.sel(time=time).max()):.3f}" for time in times)}
+    tops = [float(distinct.sel(time=time).max()) for time in times]
+    return {"top": listed(tops, ".3f"), "loss": float(run.loss.sel(time=10))}
 
 
 @ps.figure("Figure 3", evidence.figure_3, size=(4.2, 3.0))
 def figure_3(sweep, axes):
     """Growth factor chi = exp(2 B_n) in closed form (K = 10, M = 1000, eta_Z = 0.5, rho_0 = 1),
-    dotted: the transition time t_0. A slower decoder snaps later (t_0 = 364.7, 182.3, 91.2,
-    36.5, 18.2) and with more growth: chi(1000) = 149.5, 113.8, 85.8, 58.5, 43.6. Before t_0 the
-    curves cross: at t = 100 the largest is that of eta_Y = 1."""
+    dotted: the transition time t_0. A slower decoder snaps later (t_0 = {snap:s}) and with more
+    growth: chi(1000) = {end:s}. Before t_0 the curves cross: at t = 100 the largest is that of
+    eta_Y = {largest:g}."""
     for eta, start, color in zip(
         sweep.eta_Y.values, snap_time(sweep).values, ps.shades(5), strict=True
     ):
@@ -55,6 +56,12 @@ def figure_3(sweep, axes):
     )
     axes.plot([], [], ls=":", lw=1.1, color="0.4", label="$t_0$")
     ps.legend(axes, loc="upper left", ncols=3, bbox_to_anchor=(0.0, 1.14), columnspacing=1.0)
+    chi = sweep.chi_closed
+    return {
+        "snap": listed(snap_time(sweep), ".1f"),
+        "end": listed(chi.sel(time=1000), ".1f"),
+        "largest": float(chi.sel(time=100).idxmax("eta_Y")),
+    }
 
 
 figures = (figure_2, figure_3)

@@ -35,16 +35,36 @@ SWEEP = ps.sweeps(
 def map_of_freezing(runs, axes):
     """One common token, K = 4 classes of M = 1000 outputs, in flow up to 1000 units of time, over the ratio of the
     rates and the overlap rho_0 of two classes at the start. (a) Entropy among distinct tokens, where the attention
-    has frozen: 2.854 to 2.860 nat, so that neither number makes it sparse; it falls with eta_Z / eta_Y up to 0.1 and
-    rises beyond. (b) Velocity of the common token over the one without the decoder's memory. Assumption 1 (c) is that
-    the decoder is much faster than the attention: nine tenths of the velocity (our choice) are kept up to eta_Z /
-    eta_Y = 0.12 at rho_0 = 0.01, but only up to 0.018 at rho_0 = 0.5. Much faster means 8 times there and 55 times
-    here."""
+    has frozen: {least:.3f} to {most:.3f} nat, so that neither number makes it sparse; it is
+    least at eta_Z / eta_Y = {turn_weak:.1g} at rho_0 = 0.01 and {turn_strong:.1g} at rho_0 = 0.5. (b) Velocity of the
+    common token over the one without the decoder's memory. Assumption 1 (c) is that the decoder is much faster than
+    the attention: nine tenths of the velocity (our choice) are kept up to eta_Z / eta_Y = {weak:.2f} at rho_0 =
+    0.01, but only up to {strong:.3f} at rho_0 = 0.5. Much faster means {times_weak:.0f} times there and
+    {times_strong:.0f} times here."""
     end = runs.isel(time=-1)
     entropy = over_overlaps(end.dt_entropy.isel({"class": 0}, drop=True))
     lag = over_overlaps(end.lag)
     ps.draw_map(entropy, axes[0], label="entropy of distinct tokens (nat)")
     ps.draw_map(lag, axes[1], levels=[0.5, 0.9], label="velocity / that without memory")
+    weak, strong = (kept_until(lag.isel(rho_0=place)) for place in (0, -1))
+    return {
+        "least": float(entropy.min()),
+        "most": float(entropy.max()),
+        "turn_weak": float(entropy.isel(rho_0=0).idxmin("ratio")),
+        "turn_strong": float(entropy.isel(rho_0=-1).idxmin("ratio")),
+        "weak": weak,
+        "strong": strong,
+        "times_weak": 1 / weak,
+        "times_strong": 1 / strong,
+    }
+
+
+def kept_until(lag: xr.DataArray) -> float:
+    """The ratio of the rates up to which nine tenths of the velocity are kept, between records in its logarithm."""
+    by_logarithm = lag.assign_coords(time=("ratio", np.log(lag.ratio.values))).swap_dims(
+        ratio="time"
+    )
+    return float(np.exp(ps.crossing(by_logarithm, 0.9, "down")))
 
 
 def over_overlaps(x: xr.DataArray) -> xr.DataArray:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import phasescope as ps
 
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = ps.PALETTE
@@ -19,3 +22,8 @@ NAMES = {
     "memoryless": "no memory (L0m)",
 }
 FORMULA = {"ls": ":", "lw": 1.3, "color": "0.1"}
+
+
+def listed(values: Iterable[Any], form: str) -> str:
+    """Numbers for a caption, with commas between them."""
+    return ", ".join(format(float(value), form) for value in values)

@@ -24,9 +24,13 @@ KINDS = {"g": r"$V(g)$", "y": r"$V(y)$", "other_g": r"$V(g')$", "other_y": r"$V(
 def features_emerge_one_by_one_and_cancel(run, limit, axes):
     """(a) The nine features of C3 (d = 1e6, q = 10) rise one after another from 1e-3 to 15 in some 30 updates each, in
     the order of the curriculum (numbers, read off the start alone). (b) Along the path of the flow, in its own time,
-    right weights reach B = 69.1 and wrong ones -69.1, and confounders V(g) + V(y') cancel last, at a time of 1e32."""
+    right weights reach B = {limit:.1f} and wrong ones -{limit:.1f}, and confounders V(g) + V(y') cancel last: the path is
+    drawn to a time of 10^{last:.0f}."""
     _draw_order(run, axes[0])
     _draw_limit(limit, axes[1])
+    spec = spec_of(limit)
+    B, _ = limit_sizes(spec.action, spec.clip * np.log(spec.vocabulary))
+    return {"limit": float(B), "last": float(limit.log_time[-1])}
 
 
 def _draw_order(run, axes) -> None:
