@@ -14,6 +14,10 @@ import numpy as np
 from ..errors import ProbeError, nearest
 from .tensorfile import Tensor
 
+NOT_TRAINED = (
+    "carry.",
+    "memory.",
+)  # what `ps.state` has beside the parameters: moments, and what is held fixed
 KEY_QUERY = "key_query"
 VALUE = "value"
 FUSED = "query_key_value"
@@ -99,6 +103,8 @@ def members(
 
 
 def _by_rule(tensor: Tensor, heads: int | None) -> tuple[Member, ...]:
+    if tensor.name.startswith(NOT_TRAINED):
+        return ()
     if TOGETHER.search(tensor.name):
         return _told_apart(tensor, heads)
     fitting = [group for group, rule in RULES.items() if rule.search(tensor.name)]
