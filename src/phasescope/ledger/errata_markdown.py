@@ -19,10 +19,11 @@ PREFACE = (
     "Each entry says what is printed, what was found, and how to see it again. *False* is a "
     "counter-example inside the assumptions or a derivation, *against* a trend away from an asymptotic "
     "statement, *vacuous* that the premises exclude each other, *not reproduced* that a figure or a "
-    "number does not come out."
+    "number does not come out. What misreads the paper is ours to correct: an answer of the authors is "
+    "printed beside the row."
 )
 UNNAMED = "Found by a check"
-NO_ROW = "No row of the ledger is about it."
+NO_ROW = "Seen in the text; nothing was measured for it."
 
 
 def errata_markdown(sheet: ErrataSheet) -> str:
