@@ -106,7 +106,9 @@ def test_a_sheet_says_what_is_printed_what_was_found_what_is_right_and_how_to_se
     assert "Why: it is a quarter." in entry
     assert "* **Corrected** (Theorem 1): It grows." in entry
     assert "`phasescope check toy --claim lem1-corrected`" in entry
-    assert "Seen in the text; nothing was measured for it." in text.split("## E4")[1].split("## ")[0]
+    assert (
+        "Seen in the text; nothing was measured for it." in text.split("## E4")[1].split("## ")[0]
+    )
 
 
 def test_a_row_of_two_errata_is_shown_in_full_once():

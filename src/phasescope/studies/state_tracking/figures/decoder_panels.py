@@ -81,8 +81,8 @@ def along(
     first: int,
     **style: Any,
 ) -> None:
-    """A band of attention over the relative position, mean over seeds with their range."""
-    band = attention.isel(time=-1).sel(test_length=length).isel(step=slice(length))
+    """A band of attention, at one time, over the relative position: mean over seeds with their range."""
+    band = attention.sel(test_length=length).isel(step=slice(length))
     place = (np.arange(length) + first) / length
     ps.band(axes, place, band.min("seed"), band.max("seed"), color=color, within=(0, 1))
     axes.plot(place, band.mean("seed"), color=color, label=label, **style)
