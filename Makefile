@@ -10,7 +10,7 @@ PARALLEL = -n 2 --dist loadfile --no-loadscope-reorder
 REPORT ?= phasescope-report
 STUDIES ?= regular_language lazy_to_rich scan_and_snap co_occurrence state_tracking
 
-.PHONY: reproduce test quick full lint types unit docs bench clean
+.PHONY: reproduce test quick full lint types unit docs lock coverage bench clean
 
 reproduce: $(VENV)/.installed
 	$(BIN)/phasescope report --out $(REPORT)
@@ -29,16 +29,29 @@ types: $(VENV)/.installed-dev
 unit: $(VENV)/.installed-dev
 	$(BIN)/pytest $(PARALLEL)
 
+# How much of the code the quick tests reach; below the floor of pyproject.toml it is an error.
+coverage: $(VENV)/.installed-dev
+	$(BIN)/pytest $(PARALLEL) -m "not slow and not full" --cov --cov-report=term
+
 quick: lint
 	$(BIN)/pytest $(PARALLEL) -m "not slow and not full"
 
 full: lint types
 	$(BIN)/pytest $(PARALLEL) -m "full or not full"
 
-# The site, into site/; warnings are errors, and it is read without a network. A report that was made becomes a part of it.
+# The site, into site/, with its notebooks executed (minutes, the first time); warnings are errors, and it is read without a network. A report that was made becomes a part of it.
 docs: $(VENV)/.installed-docs
+	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python docs/make_notebooks.py
 	NO_MKDOCS_2_WARNING=1 PHASESCOPE_REPORT=$(REPORT) $(BIN)/python -m mkdocs build --strict
 	@echo "Open site/index.html."
+
+# The lock: exact versions and hashes of the libraries that are installed here.
+lock: $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/python -m pip freeze --exclude-editable | grep == > $(VENV)/constraints.txt
+	@echo '# The exact versions with which the ledger was made, for Python 3.11 to 3.13 on Linux and macOS; `make lock` writes it.' > requirements/lock.txt
+	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --constraints $(VENV)/constraints.txt \
+		--generate-hashes --no-annotate --no-header --quiet >> requirements/lock.txt
 
 bench: $(VENV)/.installed-bench
 	for name in startup cluster $(STUDIES); do $(BIN)/python benchmarks/$$name.py || exit 1; done
@@ -64,4 +77,4 @@ $(VENV)/.installed-bench: $(VENV)/.installed-dev
 	touch $@
 
 clean:
-	rm -rf $(VENV) phasescope-runs $(REPORT) site
+	rm -rf $(VENV) phasescope-runs $(REPORT) site build

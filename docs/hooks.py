@@ -3,6 +3,8 @@
 * Pages that live elsewhere in the repository (README files of studies, CONTRIBUTING, ...) are taken from there: one source.
 * A link to a file of the repository leads to its page; a file that has none (a study in one file) gets one that shows it.
 * Formulas become MathML when the site is built, so that it needs neither a script nor a network to show them.
+* Notebooks show what they printed, if they were executed (`docs/make_notebooks.py`, which `make docs` does), and can be taken
+  along as .ipynb.
 * What `phasescope report` wrote becomes a part of the site, if it is there (`PHASESCOPE_REPORT`, else `phasescope-report`).
 """
 
@@ -38,6 +40,7 @@ KEPT_ELSEWHERE |= {
     f"src/phasescope/studies/{page.parent.name}/README.md": f"studies/{page.parent.name}.md"
     for page in sorted(STUDIES.glob("[a-z]*/README.md"))
 }
+EXECUTED = ROOT / "build" / "notebooks"
 LANGUAGES = {".py": "python", ".toml": "toml", ".c": "c", ".cff": "yaml"}
 
 CODE = re.compile(r"(^```.*?^```$|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
@@ -98,7 +101,27 @@ def on_files(files: Files, config: Any) -> Files:
     for path in sorted(wanted - KEPT_ELSEWHERE.keys()):
         if not path.startswith("docs/") and (ROOT / path).is_file():
             files.append(File.generated(config, address(path), content=shown(path)))
+    for notebook in sorted(EXECUTED.glob("*.ipynb")):
+        add_notebook(files, config, notebook)
     return files
+
+
+def add_notebook(files: Files, config: Any, notebook: Path) -> None:
+    """The page of an executed notebook, with its pictures, and the notebook itself."""
+    from nbconvert import MarkdownExporter
+
+    page = files.get_file_from_path(f"notebooks/{notebook.stem}.md")
+    if page is None:
+        return
+    resources = {"output_files_dir": f"{notebook.stem}_files"}
+    body, found = MarkdownExporter().from_filename(str(notebook), resources)
+    head, _, rest = body.partition("\n")
+    files.remove(page)
+    text = f"{head}\n\n[This notebook]({notebook.name}), as it was executed.\n{rest}"
+    files.append(File.generated(config, page.src_uri, content=text))
+    files.append(File.generated(config, f"notebooks/{notebook.name}", content=notebook.read_text()))
+    for name, content in found["outputs"].items():
+        files.append(File.generated(config, f"notebooks/{name}", content=content))
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:

@@ -63,6 +63,24 @@ def test_the_code_of_a_page_runs_and_gives_what_is_said(page, shared):
     assert run_page(page, full=False) == []
 
 
+NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("[a-z]*.md"))
+# Those that train for seconds; the other ones ask for runs that verdicts of the studies rest on.
+SHORT = ("linear_modes.md", "own_logs.md", "a_map.md")
+
+
+@pytest.mark.parametrize("page", [p for p in NOTEBOOKS if p.name in SHORT], ids=lambda p: p.name)
+def test_the_code_of_a_short_notebook_runs_and_gives_what_is_said(page, shared):
+    assert run_page(page, full=False) == []
+
+
+@pytest.mark.full  # minutes of training; the claims that they name are judged by the tests of the studies
+@pytest.mark.parametrize(
+    "page", [p for p in NOTEBOOKS if p.name not in SHORT], ids=lambda p: p.name
+)
+def test_the_code_of_a_notebook_runs_and_gives_what_is_said(page, shared):
+    assert run_page(page, full=False) == []
+
+
 LONG = [p for p in WITH_CODE if any(b.left_to_full for b in blocks(p.read_text()))]
 
 

@@ -1,0 +1,57 @@
+"""Notebooks from the pages of docs/notebooks: executed, and kept in build/notebooks.
+
+    python docs/make_notebooks.py                 # all
+    python docs/make_notebooks.py linear_modes    # some
+
+One whose page did not change since is left alone, unless `--anew` is given.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import tempfile
+from pathlib import Path
+
+import jupytext
+import nbformat
+from nbclient import NotebookClient
+
+PAGES = Path(__file__).parent / "notebooks"
+BUILT = Path(__file__).parents[1] / "build" / "notebooks"
+SECONDS = 1800  # for one cell; the longest trains for some minutes on a busy machine
+
+
+def digest(page: Path) -> str:
+    return hashlib.sha256(page.read_bytes()).hexdigest()
+
+
+def is_current(page: Path) -> bool:
+    """Whether the executed notebook is that of the page as it is now."""
+    built = BUILT / f"{page.stem}.ipynb"
+    return built.exists() and nbformat.read(built, 4).metadata.get("page") == digest(page)
+
+
+def execute(page: Path) -> None:
+    """Run a page as a notebook, in a folder of its own, and keep the result."""
+    notebook = jupytext.read(page)
+    notebook.metadata["page"] = digest(page)
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
+    with tempfile.TemporaryDirectory() as folder:
+        client = NotebookClient(notebook, timeout=SECONDS, resources={"metadata": {"path": folder}})
+        client.execute()
+    BUILT.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook, BUILT / f"{page.stem}.ipynb")
+
+
+def main(arguments: list[str]) -> None:
+    names = [name for name in arguments if not name.startswith("-")]
+    for page in sorted(PAGES.glob("*.md")):
+        wanted = page.stem in names or (not names and page.stem != "index")
+        if wanted and ("--anew" in arguments or not is_current(page)):
+            print(f"{page.stem}: executing", flush=True)
+            execute(page)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
