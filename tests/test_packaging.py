@@ -1,0 +1,90 @@
+"""What people install: extras, one source for the version, a lock, and a wheel that needs no repository."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import venv
+from pathlib import Path
+
+import pytest
+
+import phasescope as ps
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+LOCK = (ROOT / "requirements" / "lock.txt").read_text()
+
+
+def test_the_version_has_one_source():
+    assert PROJECT["dynamic"] == ["version"]
+    cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    assert cited and cited[1] == ps.__version__
+    assert f"\n## {ps.__version__} (" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_extras_are_those_that_the_page_on_installing_names():
+    page = (ROOT / "docs" / "install.md").read_text()
+    table = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    named = {extra for cell in table for extra in re.findall(r"`(\w+)`", cell)}
+    assert named == set(PROJECT["optional-dependencies"]) - {"bench"}
+
+
+def test_the_lock_has_every_library_of_the_core_with_hashes_and_no_address():
+    locked = {name.lower() for name in re.findall(r"^([\w.-]+)==\S+", LOCK, re.MULTILINE)}
+    core = {re.split(r"[>=<\[]", line)[0].lower() for line in PROJECT["dependencies"]}
+    assert core - locked == set()
+    assert LOCK.count("--hash=sha256:") >= len(locked)
+    assert re.findall(r"\w+://|--index|^-e |/home|@ ", LOCK, re.MULTILINE) == []
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    """What a command prints, without the modules of this repository on its path."""
+    clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    done = subprocess.run(
+        list(map(str, command)), cwd=cwd, env=clean, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the sdist, and the wheel that was built from it."""
+    pytest.importorskip("build", reason="needs the package `build`")
+    folder = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--outdir", folder, ROOT, cwd=folder)
+    return folder
+
+
+@pytest.mark.full  # builds and installs for minutes
+def test_a_wheel_in_a_clean_environment_makes_a_verdict_without_the_repository(built, tmp_path):
+    (wheel,) = built.glob("*.whl")
+    venv.create(tmp_path / "env", with_pip=True)
+    python = tmp_path / "env" / "bin" / "python"
+    run(python, "-m", "pip", "install", "--quiet", wheel, cwd=tmp_path)
+    command = tmp_path / "env" / "bin" / "phasescope"
+    assert run(command, "--version", cwd=tmp_path) == f"phasescope {ps.__version__}\n"
+    assert "regular_language" in run(command, "list", cwd=tmp_path)
+    assert "false" in run(
+        command, "check", "regular_language", "--claim", "thm4.5-remark", cwd=tmp_path
+    )
+    where = run(python, "-c", "import phasescope; print(phasescope.__file__)", cwd=tmp_path)
+    assert str(tmp_path) in where
+
+
+@pytest.mark.full  # builds for a minute
+def test_the_sdist_has_what_a_build_and_the_tests_need(built):
+    import tarfile
+
+    (sdist,) = built.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    wanted = {"pyproject.toml", "LICENSE", "README.md", "Makefile", "mkdocs.yml"}
+    wanted |= {"src/phasescope/__init__.py", "src/phasescope/py.typed", "tests/conftest.py"}
+    wanted |= {"requirements/lock.txt", "docs/index.md", "CHANGELOG.md", "CITATION.cff"}
+    assert wanted - names == set()
+    assert [name for name in names if name.startswith(("site/", "build/", ".venv"))] == []
