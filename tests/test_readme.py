@@ -44,12 +44,18 @@ def linked(study: Study) -> str:
     return f"[`{study.name}`](src/phasescope/studies/{study.name}/README.md)"
 
 
+def cited(study: Study) -> str:
+    """The paper in a few words, for a narrow column: its authors and where it appeared."""
+    found = re.fullmatch(r"(.*? & \w+), .* \((.*)\)", study.paper)
+    return f"{found[1]} ({found[2]})" if found else study.paper
+
+
 def typed_row(study: Study) -> str:
     """A line of the table of words: the paper's statements, the corrected ones, ours, regressions."""
     words = established(study).words
     groups = (Group.PAPER, Group.CORRECTED, Group.OURS, Group.REGRESSION)
     cells = [in_words(words.get(group, {})) for group in groups]
-    return f"| {linked(study)} | {study.paper} | " + " | ".join(cells) + " |"
+    return f"| {linked(study)}: {cited(study)} | " + " | ".join(cells) + " |"
 
 
 def untyped_row(study: Study) -> str:
@@ -67,7 +73,7 @@ def tables_of_verdicts() -> str:
     untyped = [s for s in studies if Group.UNTYPED in established(s).words]
     lines = []
     if typed:
-        heads = ("study", "paper", "the paper's statements", "corrected", "ours", "regressions")
+        heads = ("study", "the paper's statements", "corrected", "ours", "regressions")
         lines += [*head(heads), *map(typed_row, typed), ""]
     if untyped:
         heads = ("study", "paper", "rows", "hold", "fail", "undecided")
