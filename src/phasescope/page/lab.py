@@ -176,6 +176,7 @@ def _packed(ds: xr.Dataset) -> bytes:
         "variables": variables,
         "left_out": left_out,
         "coords": {str(k): plain(x.values) for k, x in ds.coords.items() if x.ndim == 1},
+        "time_per_step": plain(ds.attrs.get("time_per_step")),
         "phases": phases(ds),
         "theory": moments(ds),
     }

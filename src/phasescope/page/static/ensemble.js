@@ -21,10 +21,14 @@ export function hasBand(run, { dims }) {
   return dims.includes("time") && others.length <= 1 && others.every((dim) => run.dims[dim] <= 8);
 }
 
-/** Curves with a band, of {id, lane}: at most so many of them as can be asked for at once, spread evenly. */
-export async function ensemble(run, variable, lanes) {
+/** At most so many of some lanes as can be asked for at once, spread evenly. */
+export function someOf(lanes) {
   const every = Math.ceil(lanes.length / MOST);
-  const chosen = lanes.filter((_, i) => i % every === 0);
+  return lanes.filter((_, i) => i % every === 0);
+}
+
+/** Curves with a band, of runs {id, lane}. */
+export async function ensemble(run, variable, chosen) {
   const found = await Promise.all(chosen.map(async ({ id, lane }) => {
     const array = await numbers(`runs/${inPath(id)}/values`, { name: variable.name, points: POINTS, lane });
     return pictureOf({ coords: { ...run.coords, time: array.times } }, array, variable.name);

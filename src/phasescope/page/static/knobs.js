@@ -30,10 +30,10 @@ export function knob(field, value, turned) {
     return wrap(text);
   }
   if (field.type === "int" || value === null) {
-    const whole = field.type === "int";
-    const number = el("input", { id, class: "wide", type: "number", step: whole ? 1 : "any", min: field.low, max: field.high, value: value ?? "", placeholder: field.optional ? "as the study decides" : undefined, onchange: () => {
+    const whole = field.type === "int", optional = field.optional || field.default === null;
+    const number = el("input", { id, class: "wide", type: "number", step: whole ? 1 : "any", min: field.low, max: field.high, value: value ?? "", placeholder: optional ? "as the study decides" : undefined, onchange: () => {
       if (number.value !== "") turned(whole ? Math.round(+number.value) : +number.value);
-      else if (field.optional) turned(null);
+      else if (optional) turned(null);
     } });
     return wrap(number);
   }

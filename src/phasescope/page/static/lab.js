@@ -131,7 +131,7 @@ class LabView {
     const longest = found.variables.map((v) => v.times ?? []).reduce((a, b) => (b.length > a.length ? b : a), []);
     const dims = Object.fromEntries(found.variables.flatMap((v) => v.dims.map((d, i) => [d, v.shape[i]])));
     const shape = JSON.stringify([this.study.name, this.arm.name, found.variables.map((v) => [v.name, v.dims])]);
-    const run = { id: "", study: found.study, arm: found.arm, spec: this.fields, dims, coords: { ...found.coords, time: longest }, variables: found.variables, phases: found.phases ?? [], theory: found.theory ?? [], arms: [] };
+    const run = { id: "", study: found.study, arm: found.arm, spec: Object.fromEntries(this.arm.fields.map((field) => [field.name, this.valueOf(field)])), time_per_step: found.time_per_step, dims, coords: { ...found.coords, time: longest }, variables: found.variables, phases: found.phases ?? [], theory: found.theory ?? [], arms: [] };
     this.arrays = arrays;
     if (shape === this.shape) return this.renew(run);
     this.shape = shape;

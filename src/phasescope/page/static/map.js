@@ -1,9 +1,10 @@
 // The Map view: a quantity of a sweep over any two of its axes, slices along the others.
 
 import { get, inPath, numbers } from "./api.js";
+import { clocksOf, usualClock } from "./clocks.js";
 import { theme } from "./colours.js";
 import { chooser, el, failure, message, symbol } from "./dom.js";
-import { ensemble, hasBand } from "./ensemble.js";
+import { ensemble, hasBand, someOf } from "./ensemble.js";
 import { MapPicture } from "./map_picture.js";
 import { Panel } from "./panel.js";
 import { short } from "./scales.js";
@@ -161,8 +162,11 @@ class MapView {
     if (!cells.length) return this.side.replaceChildren(message("The sweep has no runs in this region.", el("p", {}, "Drag over coloured cells.")));
     const run = await get(`runs/${inPath(cells[0].id)}`);
     const variables = run.variables.filter((v) => hasBand(run, v));
-    const look = () => ({ theme: theme(), clock: { of: (t) => t, back: (t) => t, label: "time" } });
-    this.panels = variables.slice(0, 6).map((v) => new Panel({ name: v.name, title: symbol(v), meaning: `median and band of ${cells.length} runs`, look, log: Boolean(v.log_hint), load: () => ensemble(run, v, cells) }));
+    const chosen = someOf(cells);
+    const words = `median and nine tenths of ${chosen.length === cells.length ? "" : `${chosen.length} of `}${cells.length} runs`;
+    const clock = usualClock(clocksOf(run), run.coords.time ?? []);
+    const look = () => ({ theme: theme(), clock });
+    this.panels = variables.slice(0, 6).map((v) => new Panel({ name: v.name, title: symbol(v), meaning: words, look, log: Boolean(v.log_hint), load: () => ensemble(run, v, chosen) }));
     this.side.replaceChildren(el("h2", {}, `${cells.length} runs of the region`), el("p", {}, el("a", { href: address("run", cells[0].id, { lane: cells[0].lane }) }, "open the first")), ...this.panels.map((panel) => panel.node));
   }
   /** The region that the address names, chosen again. */

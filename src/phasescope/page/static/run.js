@@ -161,7 +161,7 @@ export class RunView {
     const own = await this.curves(this.run, variable, whole);
     if (!(own instanceof Curves)) return own;
     const single = own.lines.length === 1;
-    if (this.others.length) own.lines.forEach((line) => (line.label = single ? this.run.arm : `${this.run.arm} ${line.label}`));
+    if (this.others.length && single) own.lines[0].label = this.run.arm;
     for (const [i, other] of this.others.entries()) {
       if (!other.variables.some((v) => v.name === variable.name)) continue;
       const theirs = await this.curves(other, variable, whole);
@@ -188,7 +188,7 @@ export class RunView {
     const few = variable.dims.filter((d) => d !== "time" && !this.laneDims().includes(d)).length <= 1;
     if (!variable.dims.includes("time") || !few || !other.variables.some((v) => v.name === variable.name)) return;
     const made = new Panel({
-      name: `${variable.name} residual ${other.arm}`, title: `${variable.name}: ${this.run.arm} − ${other.arm}`, meaning: "residual; the other is interpolated between its records",
+      name: `${variable.name} residual ${other.arm}`, title: `${variable.name}: ${this.run.arm} − ${other.arm}`, meaning: "residual, interpolated between records",
       look: this.look, onTime: (time) => this.cursor.to(time),
       load: async () => {
         const [own, theirs] = [await this.curves(this.run, variable), await this.curves(other, variable)];
