@@ -160,7 +160,7 @@ def test_the_rate_rises_in_a_line_and_falls_like_a_cosine():
 
 
 def test_feed_forward_layers_may_have_a_rate_of_their_own_after_clipping():
-    spec = networks.TextSpec(rate=5.0, network_rate=2.0, clip=0.5, precision="float64")
+    spec = networks.TextSpec(rate=5.0, network_rate=2.0, clip=0.5, arithmetic="float64")
     net = decoder(BASE)
     slope = jax.tree.map(jnp.ones_like, net)
     size = np.sqrt(sum(x.size for x in jax.tree.leaves(net)))
@@ -170,7 +170,7 @@ def test_feed_forward_layers_may_have_a_rate_of_their_own_after_clipping():
 
 
 def test_adamw_decays_matrices_and_nothing_else():
-    changes = {"method": "adamw", "rate": 0.1, "weight_decay": 0.5, "precision": "float64"}
+    changes = {"method": "adamw", "rate": 0.1, "weight_decay": 0.5, "arithmetic": "float64"}
     spec = networks.TextSpec(**changes)
     net = decoder(SHAPES["encoder layer"])
     method = optimiser(spec)
@@ -198,7 +198,7 @@ def test_32_bit_parameters_stay_32_bit_ones():
 
 def test_a_step_of_sgd_is_that_of_the_plain_gradient():
     spec = networks.TextSpec(
-        context=6, sequences=2, width=4, hidden=6, types=20, precision="float64"
+        context=6, sequences=2, width=4, hidden=6, types=20, arithmetic="float64"
     )
     plan = text_plan(spec)
     tables = jax.tree.map(jnp.asarray, plan.tables())
@@ -228,7 +228,7 @@ def test_windows_are_pieces_of_the_text():
 
 def test_order_parameters_are_those_of_the_numpy_probes():
     spec = networks.TextSpec(
-        context=9, probes=3, maps=2, width=4, hidden=8, precision="float64", start_scale=0.4
+        context=9, probes=3, maps=2, width=4, hidden=8, arithmetic="float64", start_scale=0.4
     )
     plan = text_plan(spec)
     state = plan.init(jr.key(1), jax.tree.map(jnp.asarray, plan.tables())).params
@@ -278,7 +278,7 @@ SMALL = {
     "probes": 2,
     "maps": 1,
     "rate": 1.0,
-    "precision": "float64",
+    "arithmetic": "float64",
 }
 STUDY = ps.Study("on_text", networks.TextSpec(), arms=(on_text,))
 

@@ -60,7 +60,7 @@ def tiny(study: Study, piece: Recorded, corpus: str | None = None) -> Recorded:
     request = piece.request
     small = study.specify("tiny", request.arm)
     asked = study.specify(request.preset, request.arm, **dict(request.changes))
-    kept = ("corpus", "level", "precision")
+    kept = ("corpus", "level", "arithmetic")
     words = {
         name: value
         for name, value in asked.to_json().items()

@@ -70,7 +70,7 @@ class TextSpec(Spec):
         16, doc="fixed sequences that losses and attention are measured on", at_least=1
     )
     maps: int = field(0, doc="of them, those whose attention is recorded whole", at_least=0)
-    precision: str = field(
+    arithmetic: str = field(
         "float32",
         choices=("float32", "float64", "tf32"),
         doc="of its floating-point numbers; tf32: float32 with products in tensor cores",
@@ -91,7 +91,7 @@ class TextSpec(Spec):
     @property
     def dtype(self) -> str:
         """Of the parameters."""
-        return "float64" if self.precision == "float64" else "float32"
+        return "float64" if self.arithmetic == "float64" else "float32"
 
     def shape(self, vocabulary: int) -> Shape:
         """The sizes and parts of the decoder."""

@@ -66,7 +66,7 @@ def training(spec: TextSpec) -> descent:
 
 def products_of(spec: TextSpec) -> contextlib.AbstractContextManager[None]:
     """The precision of products of matrices: that of the run, or lower where the spec asks for it."""
-    if spec.precision == "tf32":
+    if spec.arithmetic == "tf32":
         return jax.default_matmul_precision("tensorfloat32")
     return contextlib.nullcontext()
 

@@ -148,7 +148,7 @@ tiny_text = TextSpec(
     records=3,
     probes=2,
     maps=1,
-    precision="float64",
+    arithmetic="float64",
 )
 
 default = Spec()

@@ -76,12 +76,13 @@ def _longest(slow: np.ndarray, time: np.ndarray) -> np.ndarray:
 def learns(run: xr.Dataset) -> ps.Verdict:
     """The loss falls from record to record but for noise, and the norms are those of weights that grew."""
     left = run.training_loss.isel(time=-1) / run.training_loss.isel(time=0)
-    rises = run.training_loss / np.minimum.accumulate(
-        run.training_loss.transpose(..., "time"), axis=-1
-    )
+    loss = run.training_loss.transpose("time", ...)
+    rises = loss / loss.copy(data=np.minimum.accumulate(loss.values, axis=0))
     noise = ps.chosen(1.2, "a record may be above the least so far by the noise of descent")
+    several = ps.chosen(10.0, "records, so that the ends alone say nothing")
     return (
-        ps.guard(ps.positive(run.training_loss, "training loss"))
+        ps.guard(ps.at_least(float(run.sizes["time"]), several, "records"))
+        & ps.guard(ps.positive(run.training_loss, "training loss"))
         & ps.guard(ps.at_most(left, FALLEN, "training loss left"))
         & ps.guard(ps.at_most(rises, noise, "training loss over its least so far"))
         & ps.guard(ps.positive(run.slope_norm, "norm of the slopes"))

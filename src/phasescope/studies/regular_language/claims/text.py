@@ -57,8 +57,10 @@ def learns(run: xr.Dataset) -> ps.Verdict:
     drift = run.attention_drift.isel(time=slice(1, None))
     more = ps.chosen(1.5, "has grown by half")
     ends = [x.isel(time=-1) / x.isel(time=0) for x in (attention(run), run.readout_norm)]
+    several = ps.chosen(10.0, "records, so that the ends alone say nothing")
     return (
-        ps.guard(ps.positive(run.validation_loss, "validation loss"))
+        ps.guard(ps.at_least(float(run.sizes["time"]), several, "records"))
+        & ps.guard(ps.positive(run.validation_loss, "validation loss"))
         & ps.guard(ps.at_most(left, fallen, "validation loss left"))
         & ps.guard(ps.positive(run.score_norm, "norms of the scores"))
         & ps.guard(ps.positive(run.readout_norm, "norm of the read-out"))

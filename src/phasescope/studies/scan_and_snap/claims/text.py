@@ -31,8 +31,10 @@ def learns(run: xr.Dataset) -> ps.Verdict:
     fallen = ps.chosen(0.9, "a tenth of the loss was learned")
     most = float(np.log(ps.number(run, "context")))
     drift = run.attention_drift.isel(time=slice(1, None))
+    several = ps.chosen(10.0, "records, so that the ends alone say nothing")
     return (
-        ps.guard(ps.positive(run.validation_loss, "validation loss"))
+        ps.guard(ps.at_least(float(run.sizes["time"]), several, "records"))
+        & ps.guard(ps.positive(run.validation_loss, "validation loss"))
         & ps.guard(ps.at_most(left, fallen, "validation loss left"))
         & ps.guard(ps.within(run.attention_entropy, 0.0, most, "entropy"))
         & ps.guard(ps.within(drift, 0.0, 1.0, "drift"))
