@@ -182,11 +182,12 @@ def _vocabulary(texts: Sequence[Sequence[str]], level: str, types: int) -> list[
 
 
 def _encoded(words: Iterable[str], numbers: dict[str, int], name: str) -> np.ndarray:
-    unknown = numbers.get(UNKNOWN)
-    found = np.array([numbers.get(word, unknown) for word in words], dtype=object)
-    if unknown is None and (missing := np.equal(found, None)).any():
-        odd = list(words)[int(missing.argmax())]
+    listed = list(words)
+    unknown = numbers.get(UNKNOWN, -1)
+    found = np.array([numbers.get(word, unknown) for word in listed], np.int32)
+    if (found < 0).any():
+        odd = listed[int((found < 0).argmax())]
         raise CorpusError(
             f"{name}: {odd!r} is not in its vocabulary of {len(numbers)} types, which has no {UNKNOWN}."
         )
-    return found.astype(np.int32)
+    return found

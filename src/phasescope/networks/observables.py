@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -76,11 +78,11 @@ def measure(state: TextState, maps: int) -> TextObserved:
         previous_token=probes.previous_token_score(on_text).mean(0),
         induction=probes.induction_score(on_doubled[..., : 2 * half, : 2 * half]).mean(0),
         repeat_gain=of_doubled[: half - 1].mean() - of_doubled[half : 2 * half - 1].mean(),
-        attention_map=on_training[:maps] if maps else None,
+        **({"attention_map": on_training[:maps]} if maps else {}),
     )
 
 
-def _norms(net: Decoder) -> dict[str, Array | None]:
+def _norms(net: Decoder) -> dict[str, Any]:
     blocks: Block = jax.tree.map(lambda *layers: jnp.stack(layers), *net.blocks)
     readout = net.embedding if net.read is None else net.read
     by_layer = jnp.sqrt(_squares(blocks.query) + _squares(blocks.key))

@@ -142,7 +142,7 @@ def keys_and_queries_grow_exponentially(run):
     end = ps.crossing(growth(run), float(TENTH), "up")
     inside = (run.time >= begin) & (run.time <= end)
     enough = ps.chosen(8.0, "records, of which a line can be told")
-    found = _share_of_a_line(np.log(growth(run).where(inside)))
+    found = _share_of_a_line(growth(run).where(inside))
     return (
         ps.at_least(found, straight, "R squared of ln growth")
         & ps.guard(ps.at_least(inside.sum("time").astype(float), enough, "records"))
@@ -150,7 +150,9 @@ def keys_and_queries_grow_exponentially(run):
     )
 
 
-def _share_of_a_line(y: xr.DataArray) -> xr.DataArray:
+def _share_of_a_line(x: xr.DataArray) -> xr.DataArray:
+    """How much of the variance of the logarithm a straight line in time explains."""
+    y = x.copy(data=np.log(x.values))
     t = y.time.where(y.notnull())
     both = (t - t.mean("time")) * (y - y.mean("time"))
     return both.mean("time") ** 2 / (t.var("time") * y.var("time"))

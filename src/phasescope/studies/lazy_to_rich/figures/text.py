@@ -17,7 +17,7 @@ VARIANTS = ("no normalisation", "layer normalisation")
 def figure_2(plain, norm, axes):
     """A two-layer transformer with ALiBi on text, without (a, b, c) and with layer normalisation (d, e, f); a line a seed.
     (a, d) Loss on fixed training sequences. (b, e) The norm of the slopes p and the growth of the norm of keys and queries
-    over its start: without normalisation the slopes have moved {ahead:.1f} times their start when keys and queries have
+    over its start: without normalisation the slopes are at {ahead:.0f} times their start when keys and queries have
     grown by {then:.2g}. (c, f) The largest previous-token score of the first layer and the largest induction score of the
     second: {induction:.3f} at the end without normalisation, where uniform attention gives about {uniform:.3f}."""
     for row, run, name in zip(axes.reshape(2, 3), (plain, norm), VARIANTS, strict=True):
