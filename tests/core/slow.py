@@ -38,3 +38,8 @@ def carry_on(root: str, seed: int) -> None:
 
     schedule.TARGET_SECONDS = 0.02  # short pieces
     find_or_run(study, Job(wander, study.spec, seed), Context(Store(root), save_every=0.0))
+
+
+def sweep_on(root: str, seeds: int) -> None:
+    """What a process does: a sweep of many small blocks into the store; any moment may be its last."""
+    ps.sweep(study, wander, steps=4000, seeds=seeds, block=1, store=root, progress=False)
