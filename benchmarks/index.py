@@ -36,7 +36,11 @@ def fill(root: Path, count: int) -> None:
             "format": identity.format,
             "identity": identity.to_json(),
             "status": "finished",
-            "manifest": {"seconds": 1.5, "device": "cpu", "versions": {"jax": "0.10", "numpy": "2"}},
+            "manifest": {
+                "seconds": 1.5,
+                "device": "cpu",
+                "versions": {"jax": "0.10", "numpy": "2"},
+            },
             "created": f"2026-01-{1 + seed % 28:02d}T{seed % 24:02d}:00:00+00:00",
             "files": {"records.zarr.zip": {"sha256": "0" * 64, "size": 1000 + seed}},
             "content": dict.fromkeys(("loss", "progress", "time", "attention"), array),
@@ -95,7 +99,12 @@ def many(table: Table, quick: bool) -> None:
         index.refresh()
         cpu = time.process_time() - cpu
         table.add(
-            "many", "the index made anew", time.perf_counter() - began, "s", None, f"CPU time: {cpu:.3g}"
+            "many",
+            "the index made anew",
+            time.perf_counter() - began,
+            "s",
+            None,
+            f"CPU time: {cpu:.3g}",
         )
         index.close()
         asked = {

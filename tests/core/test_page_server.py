@@ -1,30 +1,36 @@
 """The server of the page: who may ask, what it answers, and that nothing it is asked reaches further than the store."""
 
+import asyncio
 import concurrent.futures as futures
 import json
 import re
 import shutil
+import threading
 import time
 
 import numpy as np
 import pytest
+import xarray as xr
 
 pytest.importorskip("starlette")
 pytest.importorskip("httpx2")
+import anyio
 from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 import phasescope as ps
 from phasescope.errors import SpecError, StoreError
-from phasescope.page import guard
+from phasescope.page import answers, datasets, guard
 from phasescope.page.app import application
 from phasescope.page.detail import chosen_records
 from phasescope.page.guard import Door, Keys
+from phasescope.page.jobs import MOST_WAITING, Jobs
 from phasescope.page.lab import Lab
-from phasescope.page.server import check_host, serve
+from phasescope.page.server import check_host, names_of, serve
 from phasescope.page.wire import plain, unpacked
-from phasescope.store import Store
+from phasescope.store import Identity, Store
+from phasescope.verbs.context import Stopped
 
 HOME = "http://127.0.0.1:8017"
 SOCKET = "ws://127.0.0.1:8017"  # the client would name another host of itself
@@ -467,6 +473,161 @@ def test_fifty_clients_are_all_answered(app, client):
 
     with futures.ThreadPoolExecutor(50) as many:
         assert set(many.map(ask, range(200))) == {200}
+
+
+def opened(store, keys):
+    """A browser that was let in to a page over another store."""
+    browser = TestClient(
+        application(Store(store), keys, Door.at(8017)), base_url=HOME, headers=OURS
+    )
+    browser.get(f"/?token={keys.token}")
+    return browser
+
+
+def stored(root, ds, **spec):
+    with Store(root).draft(Identity("strange", "arm", spec, 0)) as draft:
+        return draft.finish(ds, {"seconds": 1.0}, {}).id
+
+
+EVIL = "<img src=x onerror=alert(1)>\x1b[2J\u202e\"' --"
+
+
+def test_a_hostile_store_is_answered_in_words_and_bounded(keys, tmp_path):
+    time_ = np.arange(5.0)
+    loud = xr.Dataset(
+        {"odd": ("time", [np.nan, np.inf, -np.inf, 0, 1]), "loss": ("time", np.full(5, np.nan))},
+        {"time": time_, "stage": ("time", np.zeros(5, np.int64), {"flag_meanings": EVIL})},
+        {"study": EVIL, "spec": EVIL, "provenance": "[" * 1000, "time_per_step": np.nan},
+    )
+    loud["loss"].attrs |= {"symbol": EVIL * 1000, "long_name": EVIL, "units": EVIL}
+    empty = xr.Dataset({"loss": ("time", np.zeros(0))}, {"time": np.zeros(0)})
+    many = xr.Dataset({f"x{i}": ((), float(i)) for i in range(1200)}, {"time": time_})
+    ids = [stored(tmp_path, ds, number=i) for i, ds in enumerate((loud, empty, many))]
+    with opened(tmp_path, keys) as browser:
+        assert browser.get("/api/runs").json()["total"] == 3
+        for id in ids:
+            answer = browser.get(f"/api/runs/{id}")
+            assert answer.status_code == 200 and len(answer.content) < 2**20, answer.text
+            for variable in answer.json()["variables"][:3]:
+                sent = browser.get(f"/api/runs/{id}/values", params={"name": variable["name"]})
+                assert sent.status_code == 200
+                assert sent.headers["content-type"] == "application/octet-stream"
+        header, data = unpacked(
+            browser.get(f"/api/runs/{ids[0]}/values", params={"name": "odd"}).content
+        )
+        assert (header["min"], header["max"]) == (0.0, 1.0) and np.isnan(data[0])
+        timeless = stored(tmp_path, xr.Dataset({"x": ((), 1.0)}), number=9)
+        answer = browser.get(f"/api/runs/{timeless}")
+        assert answer.status_code == 404 and "not those of a run" in answer.json()["error"]
+
+
+def test_a_run_that_unpacks_to_too_much_is_refused_in_words(keys, tmp_path, monkeypatch):
+    id = stored(
+        tmp_path, xr.Dataset({"x": ("time", np.zeros(300_000))}, {"time": np.zeros(300_000)})
+    )
+    monkeypatch.setattr(datasets, "LARGEST", 2**20)
+    with opened(tmp_path, keys) as browser:
+        answer = browser.get(f"/api/runs/{id}/values?name=x")
+        assert answer.status_code == 404 and "are allowed" in answer.json()["error"]
+
+
+def test_answers_are_bounded_whatever_is_asked_for(keys, tmp_path):
+    long = xr.Dataset({"x": (("time", "a"), np.zeros((3000, 500)))}, {"time": np.arange(3000.0)})
+    long["x"][1234, 7] = 5.0
+    wide = xr.Dataset({"x": ("a", np.zeros(2**20 + 1))}, {"time": [0.0]})
+    ids = [stored(tmp_path, ds, number=i) for i, ds in enumerate((long, wide))]
+    with opened(tmp_path, keys) as browser:
+        header, data = unpacked(browser.get(f"/api/runs/{ids[0]}/values?name=x").content)
+        assert data.size <= 2**20 and data.max() == 5.0 and header["max"] == 5.0
+        answer = browser.get(f"/api/runs/{ids[1]}/values?name=x")
+        assert answer.status_code == 422 and "more than" in answer.json()["error"], answer.text
+        digits = {"points": "9" * 3000}
+        asked = browser.get(f"/api/runs/{ids[0]}/values", params={"name": "x"} | digits)
+        assert asked.status_code == 422
+
+
+def test_a_replaced_run_is_shown_as_it_is_now(keys, tmp_path):
+    ds = xr.Dataset({"x": ("time", np.zeros(3))}, {"time": np.arange(3.0)})
+    id = stored(tmp_path, ds)
+    with opened(tmp_path, keys) as browser:
+        assert unpacked(browser.get(f"/api/runs/{id}/values?name=x").content)[1].max() == 0
+        shutil.rmtree(tmp_path / id)
+        assert browser.get(f"/api/runs/{id}").status_code == 404
+        assert stored(tmp_path, ds + 1) == id
+        assert unpacked(browser.get(f"/api/runs/{id}/values?name=x").content)[1].max() == 1
+
+
+def test_a_length_of_many_digits_is_refused(client):
+    headers = {"content-length": "9" * 5000, "content-type": "application/json"}
+    assert client.request("POST", "/api/lab", content=b"{}", headers=headers).status_code == 413
+
+
+def test_a_reader_that_takes_nothing_is_left(monkeypatch):
+    monkeypatch.setattr(answers, "PATIENCE", 0.05)
+    taken = []
+
+    async def send(message):
+        taken.append(message["type"])
+        if len(taken) > 3:
+            await asyncio.sleep(30)
+
+    async def never():
+        await asyncio.sleep(30)
+
+    answer = answers.Numbers(b"x" * 2**20)
+    asyncio.run(asyncio.wait_for(answer({"type": "http"}, never, send), 5))
+    assert taken == ["http.response.start"] + ["http.response.body"] * 3
+
+
+def test_so_many_answers_are_under_way_at_most():
+    most, now = 0, 0
+
+    def work(request):
+        return b"x" * 1000
+
+    async def slow(message):
+        nonlocal most, now
+        now += message["type"] == "http.response.start"
+        most = max(most, now)
+        await asyncio.sleep(0.01)
+        now -= not message.get("more_body", True)
+
+    async def ask_all():
+        limiter, sending = anyio.CapacityLimiter(2), anyio.Semaphore(3)
+        answer = answers.Answer(work, limiter, sending)
+        scope = {"type": "http", "method": "GET", "headers": [], "path": "/"}
+        await asyncio.gather(*(answer(dict(scope), None, slow) for _ in range(12)))
+
+    asyncio.run(ask_all())
+    assert most == 3
+
+
+def test_jobs_are_bounded_and_end_with_the_server(tmp_path):
+    jobs = Jobs(Store(tmp_path))
+    began = threading.Semaphore(0)
+
+    def work(context):
+        began.release()
+        context.stop.wait(30)
+        raise Stopped
+
+    for _ in range(MOST_WAITING):
+        jobs.start({}, work)
+    with pytest.raises(SpecError, match="wait already"):
+        jobs.start({}, work)
+    assert began.acquire(timeout=10) and began.acquire(timeout=10)
+    assert not began.acquire(timeout=0.05), "two run at the same time, the others wait"
+    jobs.close()
+    assert {job.state for job in jobs.all()} <= {"stopped", "waiting"}
+    assert all(not thread.name.startswith("job") for thread in threading.enumerate())
+
+
+def test_a_server_at_every_address_is_asked_for_by_the_names_of_the_machine(monkeypatch):
+    monkeypatch.setattr("socket.gethostname", lambda: "lab7")
+    monkeypatch.setattr("socket.getfqdn", lambda: "lab7.example.org")
+    monkeypatch.setattr("socket.getaddrinfo", lambda *given: [(0, 0, 0, "", ("10.0.0.7", 0))])
+    assert names_of("0.0.0.0") == ["lab7", "lab7.example.org", "10.0.0.7"]
+    assert names_of("::1") == ["[::1]"] and names_of("127.0.0.1") == ["127.0.0.1"]
 
 
 def test_too_many_at_once_are_told_to_come_back(client, app, monkeypatch):

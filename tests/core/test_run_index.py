@@ -16,7 +16,7 @@ import pytest
 
 from phasescope.store import Identity, Store
 from phasescope.store.sealed import seal
-from phasescope.verbs import run_index
+from phasescope.verbs import index_lines, run_index
 from phasescope.verbs.index_file import OURS, index_file
 from phasescope.verbs.run_index import Query, RunIndex
 from phasescope.verbs.store_contents import finished_row
@@ -65,7 +65,9 @@ def told_by_the_store(root: Path) -> dict:
 
 def told_by_the_index(index: RunIndex) -> dict:
     finished, unreadable = index.every()
-    rows = {row["id"]: {k: v for k, v in row.items() if k not in ("size", "kind")} for row in finished}
+    rows = {
+        row["id"]: {k: v for k, v in row.items() if k not in ("size", "kind")} for row in finished
+    }
     return rows | {r["id"]: {"id": r["id"], "problem": r["problem"]} for r in unreadable}
 
 
@@ -153,11 +155,11 @@ def test_times_that_are_believed_save_reading(place, monkeypatch):
     root = place / "store"
     for number in range(6):
         put(root, number)
-    monkeypatch.setattr(run_index, "SETTLED", -1)
+    monkeypatch.setattr(index_lines, "SETTLED", -1)
     index = RunIndex(Store(root))
     assert agrees(index, root)
     read = []
-    monkeypatch.setattr(run_index, "read_run", lambda *given: read.append(given))
+    monkeypatch.setattr(index_lines, "read_run", lambda *given: read.append(given))
     assert len(index.every()[0]) == 6 and read == []
     index.close()
     again = RunIndex(Store(root))

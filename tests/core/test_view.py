@@ -178,6 +178,7 @@ def test_a_lane_of_a_sweep_is_chosen(page, tmp_path):
     first = reading.text_content()
     page.select_option("select[name=lane-lane]", "1")
     page.wait_for_function(
-        "(first) => document.querySelector('[data-name=loss] output').textContent !== first", arg=first
+        "(first) => document.querySelector('[data-name=loss] output').textContent !== first",
+        arg=first,
     )
     assert page.faults == []

@@ -20,7 +20,7 @@ _UNKNOWN = object()  # differs from every number
 def show_runs(rows: list[dict[str, Any]], text: str = "") -> None:
     """Every run: its id on a line of its own, then what became of it and what differs from the defaults."""
     if not rows and text:
-        show_line(f'No run has all of these words: {text}. `phasescope runs` lists all.')
+        show_line(f"No run has all of these words: {text}. `phasescope runs` lists all.")
         return
     if not rows:
         show_line("The store is empty: `phasescope run STUDY ARM` fills it.")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
-import json
 import mimetypes
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -16,19 +15,19 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 
-from ..errors import PhasescopeError, RunDiverged, SpecError, StoreError
+from ..errors import RunDiverged, SpecError, StoreError
 from ..store import Store
 from ..verbs.run_index import SORTS, Query, RunIndex
 from . import lab, ledger, live, run_view, studies
-from .answers import Json, Numbers
+from .answers import Answer
 from .datasets import Datasets
-from .guard import Door, Guard, Keys, TooLarge
+from .guard import Door, Guard, Keys
 from .jobs import Jobs
 from .maps import Maps
-from .wire import plain
+from .run_list import listed
 
 STATIC = Path(__file__).parent / "static"
 SHOWN = (".html", ".js", ".mjs", ".css", ".svg", ".png", ".woff2", ".json", ".txt", ".ico")
@@ -36,8 +35,6 @@ MOST_ROWS = 1000
 AT_ONCE = 8  # answers that are computed at the same time; others wait
 LAB_AT_ONCE = 1
 MOST_SENDING = 32  # answers that are computed or sent at the same time; of 8 MiB each at most
-
-Handler = Callable[["Page", Request], Any]
 
 
 class Page:
@@ -57,6 +54,9 @@ class Page:
         self.index.close()
 
 
+Handler = Callable[[Page, Request], Any]
+
+
 def application(store: Store, keys: Keys, door: Door) -> ASGIApp:
     """The page over a store, for any ASGI server."""
     page = Page(store)
@@ -65,8 +65,14 @@ def application(store: Store, keys: Keys, door: Door) -> ASGIApp:
 
     sending = anyio.Semaphore(MOST_SENDING)
 
-    def route(method: str, path: str, handler: Handler, limiter: anyio.CapacityLimiter) -> Route:
-        return Route(path, Answer(page, handler, limiter, sending), methods=[method])
+    def route(
+        method: str,
+        path: str,
+        handler: Handler,
+        limiter: anyio.CapacityLimiter,
+    ) -> Route:
+        answer = Answer(functools.partial(handler, page), limiter, sending)
+        return Route(path, answer, methods=[method])
 
     def get(path: str, handler: Handler) -> Route:
         return route("GET", path, handler, answers)
@@ -103,59 +109,6 @@ def application(store: Store, keys: Keys, door: Door) -> ASGIApp:
     app = Starlette(routes=routes, lifespan=lifespan)
     app.state.page = page
     return Guard(app, keys, door)
-
-
-class Answer:
-    """A handler as an endpoint: it works in a thread, and errors that were foreseen become JSON.
-
-    So many at most are answered at once, from the question to the last byte, that slow readers fill no memory.
-    """
-
-    def __init__(
-        self,
-        page: Page,
-        handler: Handler,
-        limiter: anyio.CapacityLimiter,
-        sending: anyio.Semaphore,
-    ) -> None:
-        self.work = functools.partial(handler, page)
-        self.limiter = limiter
-        self.sending = sending
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        async with self.sending:
-            answer = await self.answer(Request(scope, receive))
-            await answer(scope, receive, send)
-
-    async def answer(self, request: Request) -> Response:
-        """The answer, or what was wrong."""
-        try:
-            if request.method == "POST":
-                request.state.document = await _document(request)
-            found = await anyio.to_thread.run_sync(
-                functools.partial(self.work, request), limiter=self.limiter
-            )
-        except TooLarge:
-            return PlainTextResponse("the request is too large.", 413)
-        except PhasescopeError as error:
-            code = 404 if isinstance(error, StoreError) else 422
-            return Json({"error": plain(str(error)), "kind": type(error).__name__}, code)
-        except Exception as error:  # a study or a store that nobody foresaw: the page goes on
-            return Json(
-                {"error": f"{type(error).__name__}: {plain(str(error))}", "kind": "error"}, 500
-            )
-        return Numbers(found) if isinstance(found, bytes) else Json(found)
-
-
-async def _document(request: Request) -> Any:
-    try:
-        found = json.loads(await request.body())
-    except (ValueError, RecursionError):
-        raise SpecError("the request is not JSON.") from None
-    if not isinstance(found, dict):
-        raise SpecError("the request is not a JSON object.")
-    return found
 
 
 async def _index(request: Request) -> Response:
@@ -211,40 +164,7 @@ def _runs(page: Page, request: Request) -> Any:
     )
     page.index.refresh()
     total, rows = page.index.select(query)
-    return {"total": total, "rows": [_listed(row) for row in rows]}
-
-
-def _listed(row: dict[str, Any]) -> dict[str, Any]:
-    study, arm, _ = row["id"].split("/")
-    return {
-        "id": row["id"],
-        "study": study,
-        "arm": arm,
-        "kind": row.get("kind", ""),
-        "when": plain(row.get("created")),
-        "differs": plain(_differs(study, arm, row)),
-        "swept": plain(row.get("swept", {})),
-        "seed": plain(row.get("seed")),
-        "status": plain(row["status"]),
-        "problem": plain(row.get("problem")),
-        "size": plain(row.get("size", 0)),
-        "seconds": plain(row.get("seconds")),
-    }
-
-
-def _differs(study: str, arm: str, row: dict[str, Any]) -> dict[str, Any]:
-    """The numbers of a run that are not the defaults; all, if its study is not installed."""
-    known = _defaults(study, arm)
-    swept = row.get("swept", {})
-    spec = row.get("spec", {})
-    return {k: v for k, v in spec.items() if k not in swept and known.get(k, _defaults) != v}
-
-
-@functools.lru_cache(maxsize=256)
-def _defaults(study: str, arm: str) -> dict[str, Any]:
-    with contextlib.suppress(PhasescopeError):
-        return dict(studies.by_name(study).default_for(arm).to_json())
-    return {}
+    return {"total": total, "rows": [listed(row) for row in rows]}
 
 
 def _run(page: Page, request: Request) -> Any:

@@ -62,4 +62,7 @@ class Datasets:
         entry, _ = read_run(store.root / study / arm / digest, store.root)
         if run_folder(store.root, entry.identity) != entry.folder:
             raise StoreError(f'"{id}" is the folder of another run.')
-        return opened(store, entry)
+        try:
+            return opened(store, entry)
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            raise StoreError(f'"{id}" holds records that are not those of a run: {problem}') from None

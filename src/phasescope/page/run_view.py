@@ -137,7 +137,9 @@ def values(ds: xr.Dataset, name: str, points: int | None, lanes: Sequence[int] |
 def times_of(x: xr.DataArray, axis: str) -> np.ndarray:
     """When the records were made; by their numbers where the axis has words or dates."""
     labels = x[axis]
-    return np.asarray(labels.values, float) if _is_numeric(labels) else np.arange(float(labels.size))
+    return (
+        np.asarray(labels.values, float) if _is_numeric(labels) else np.arange(float(labels.size))
+    )
 
 
 def _thinned(x: xr.DataArray, axis: str, points: int | None) -> xr.DataArray:

@@ -29,7 +29,9 @@ class View:
 
     def __init__(self, ds: xr.Dataset, height: int) -> None:
         self.height = height
-        self.title = plain(f"{ds.attrs.get('study', 'records')} / {ds.attrs.get('arm', '')}".rstrip(" /"))
+        self.title = plain(
+            f"{ds.attrs.get('study', 'records')} / {ds.attrs.get('arm', '')}".rstrip(" /")
+        )
         run, numbers = _shown(ds)
         self.left_out = [one["name"] for one in run["variables"] if one["name"] not in numbers]
         self.html = page_of(ENTRY, self.title, {"run": run, "numbers": numbers})
@@ -45,7 +47,9 @@ class View:
 
     def __repr__(self) -> str:
         size = len(self.html) / 1e6
-        return f"<view of {self.title}, {size:.2g} MB; a notebook shows it, view.save(FILE) writes it>"
+        return (
+            f"<view of {self.title}, {size:.2g} MB; a notebook shows it, view.save(FILE) writes it>"
+        )
 
 
 def view(ds: Any, height: int = HEIGHT) -> View:

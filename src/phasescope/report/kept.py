@@ -11,11 +11,9 @@ import contextlib
 import dataclasses
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
 
 from ..files import cache_folder, make_folders, write_atomically
 from ..identity import Unidentified

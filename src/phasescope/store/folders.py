@@ -79,9 +79,7 @@ def walk(top: Path, *names: re.Pattern[str], files: bool = False) -> tuple[list[
     return sorted(map(Path, found)), sorted(map(Path, links))
 
 
-def _walk(
-    top: Path, names: Sequence[re.Pattern[str]], files: bool
-) -> tuple[list[str], list[str]]:
+def _walk(top: Path, names: Sequence[re.Pattern[str]], files: bool) -> tuple[list[str], list[str]]:
     try:
         found = [str(top)]
         links: list[str] = []

@@ -17,7 +17,9 @@ from pathlib import Path
 from ..files import cache_folder
 
 VERSION = 2  # of the tables; another one is made anew
-OURS = 0x70687363  # written into the file, so that a database of another program is told from an index
+OURS = (
+    0x70687363  # written into the file, so that a database of another program is told from an index
+)
 BUSY = 10.0  # seconds to wait for another process that writes
 TABLES = """
 CREATE TABLE IF NOT EXISTS runs (
@@ -97,7 +99,9 @@ def connect(file: Path | str) -> sqlite3.Connection:
         marks = [_pragma(tables, name) for name in ("application_id", "user_version")]
         if marks == [0, 0] and _pragma(tables, "schema_version") == 0:
             tables.execute("PRAGMA journal_mode = WAL")
-            tables.executescript(f"PRAGMA application_id = {OURS}; PRAGMA user_version = {VERSION};")
+            tables.executescript(
+                f"PRAGMA application_id = {OURS}; PRAGMA user_version = {VERSION};"
+            )
         elif marks != [OURS, VERSION]:
             raise sqlite3.DatabaseError("this is no index of this version")
         tables.execute("PRAGMA synchronous = NORMAL")

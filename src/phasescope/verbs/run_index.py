@@ -14,24 +14,23 @@ import sqlite3
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import StoreError
-from ..store import Entry, Store
-from ..store.entries import DIGEST, FORK, NAME
+from ..store import Store
+from ..store.entries import DIGEST, NAME
 from ..store.folders import walk
-from ..store.run_document import read_run
 from .index_file import IndexFile, index_file
-from .store_contents import UNREADABLE, finished_row, unreadable_row
+from .index_lines import line_of, stamp_of, wanted_words
+from .store_contents import UNREADABLE
 
-SETTLED = 2e9  # nanoseconds after which the time of a file is believed: clocks of file systems are coarse
+SETTLED = (
+    2e9  # nanoseconds after which the time of a file is believed: clocks of file systems are coarse
+)
 BATCH = 500  # runs that are read before they are written down
-LONGEST_WORDS = 4000  # characters of a run in which words are looked for
-MOST_WORDS = 8
 MANY = 2000  # rows
-LARGEST = 2**62
 SORTS = ("when", "id", "study", "arm", "kind", "status", "size", "seconds")
 T = TypeVar("T")
 
@@ -126,7 +125,7 @@ class RunIndex:
 
     def stamp(self, id: str) -> str:
         """What changes whenever the run of this id, which the index has, is replaced."""
-        return _stamp(f"{self.store.root}/{id}/run.json")[0]
+        return stamp_of(f"{self.store.root}/{id}/run.json")[0]
 
     def _safely(self, work: Callable[[], T]) -> T:
         """Do some work on the tables. Damaged ones are made anew from the store; at last, in memory."""
@@ -184,7 +183,7 @@ class RunIndex:
         for folder in walk(self.store.root, NAME, NAME)[0]:
             name = "/".join(folder.parts[-2:])
             present.add(name)
-            stamp, settled = _stamp(str(folder))
+            stamp, settled = stamp_of(str(folder))
             if thorough or not settled or known.get(name) != stamp:
                 self._refresh_arm(folder, name, stamp if settled else "")
         for name in known.keys() - present:
@@ -197,9 +196,13 @@ class RunIndex:
         ask = "SELECT id, stamp FROM runs WHERE id > ? AND id < ?"
         known = dict(self._ask(ask, _ids_in(name)))
         present = {f"{name}/{digest}": f"{folder}/{digest}/run.json" for digest in _digests(folder)}
-        changed = [id for id, path in present.items() if not known.get(id) or known[id] != _stamp(path)[0]]
+        changed = [
+            id
+            for id, path in present.items()
+            if not known.get(id) or known[id] != stamp_of(path)[0]
+        ]
         for begin in range(0, len(changed), BATCH):
-            lines = [_line(id, self.store.root) for id in changed[begin : begin + BATCH]]
+            lines = [line_of(id, self.store.root) for id in changed[begin : begin + BATCH]]
             marks = ", ".join("?" * 11)
             with self._file.tables as tables:
                 tables.execute("DELETE FROM folders WHERE folder = ?", [name])
@@ -208,53 +211,6 @@ class RunIndex:
         with self._file.tables as tables:
             tables.executemany("DELETE FROM runs WHERE id = ?", gone)
             tables.execute("INSERT OR REPLACE INTO folders VALUES (?, ?)", [name, stamp])
-
-
-def kind_of(entry: Entry) -> str:
-    """What an entry is: `run`, `sweep` (a block of one) or `fork`."""
-    if entry.manifest.get(FORK):
-        return "fork"
-    return "sweep" if entry.lanes else "run"
-
-
-def _line(id: str, root: Path) -> list[Any]:
-    """The line of one run in the table; of one that cannot be read, why."""
-    study, arm, digest = id.split("/")
-    folder = root / study / arm / digest
-    stamp, settled = _stamp(f"{folder}/run.json")
-    try:
-        entry, document = read_run(folder, root)
-    except StoreError as problem:
-        row = unreadable_row(id, folder, str(problem))
-        columns = ["", "", UNREADABLE, 0.0, 0, words_of(row)]
-    else:
-        size = sum(listed["size"] for listed in document["files"].values())
-        row = finished_row(entry) | {"size": size, "kind": kind_of(entry)}
-        columns = [row["kind"], entry.created, entry.status, *_bounded(row), words_of(row)]
-    del row["folder"]
-    told = json.dumps(row)
-    total = zlib.crc32(told.encode())
-    texts = [x.encode("utf-8", "replace").decode() if isinstance(x, str) else x for x in columns]
-    return [id, arm, *texts, told, total, stamp if settled else ""]
-
-
-def _bounded(row: Mapping[str, Any]) -> tuple[float, int]:
-    """The seconds and the size of a run, as numbers that a table can hold, whatever a document says."""
-    seconds = row["seconds"] or 0
-    return float(max(min(seconds, LARGEST), -LARGEST)), max(min(row["size"], LARGEST), 0)
-
-
-def words_of(row: Mapping[str, Any]) -> str:
-    """What words are looked for in: all that a row of the store's table of contents says, in small letters."""
-    fields = " ".join(f"{k}={v}" for k, v in row.get("spec", {}).items())
-    swept = " ".join(row.get("swept", {}))
-    words = f"{row['id']} {row.get('kind', '')} {row['status']} seed={row.get('seed')} {swept} {fields}"
-    return words[:LONGEST_WORDS].lower()
-
-
-def wanted_words(text: str) -> list[str]:
-    """The words of a query, in small letters; of a very long one the first."""
-    return text.lower().split()[:MOST_WORDS]
 
 
 def _ids_in(folder: str) -> tuple[str, str]:
@@ -292,17 +248,3 @@ def _digests(folder: Path) -> Iterator[str]:
         raise StoreError(
             f"cannot read the store {folder}: {error.strerror}. Choose another: --store DIR"
         ) from error
-
-
-def _stamp(path: str) -> tuple[str, bool]:
-    """What changes with a file or folder, and whether its times lie far enough back to be believed.
-
-    It is empty if it cannot be looked at.
-    """
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return "", False
-    latest = found.st_mtime_ns if os.name == "nt" else found.st_ctime_ns
-    stamp = f"{found.st_mtime_ns} {found.st_ctime_ns} {found.st_size} {found.st_ino} {found.st_mode}"
-    return stamp, time.time_ns() - latest > SETTLED

@@ -7,7 +7,8 @@ from typing import Any
 from ..store import Store
 from ..store.folders import links_for_runs
 from ..store.repair import link_problem
-from .run_index import RunIndex, wanted_words, words_of
+from .index_lines import wanted_words, words_of
+from .run_index import RunIndex
 from .store_contents import unfinished_row, unreadable_row
 
 
