@@ -273,6 +273,21 @@ def test_what_a_loop_logs_is_read_again_exactly(tmp_path):
     np.testing.assert_array_equal(ds.progress, PROGRESS)
 
 
+def test_a_tensor_of_any_precision_is_logged_as_the_number_that_it_is(tmp_path):
+    torch = pytest.importorskip("torch")
+    with ps.Log(tmp_path / "log.csv") as log:
+        log(0, loss=torch.tensor(0.3, dtype=torch.bfloat16, requires_grad=True), n=torch.tensor(7))
+    ds = ps.logged(tmp_path / "log.csv")
+    assert ds.loss.item() == 0.30078125
+    assert ds.n.item() == 7
+
+
+def test_a_checkpoint_is_not_taken_for_a_log(tmp_path):
+    (tmp_path / "a.safetensors").write_bytes(b"{}")
+    with pytest.raises(ps.LogError, match=r"Checkpoints are for ps\.probe"):
+        ps.logged(tmp_path / "a.safetensors")
+
+
 def test_a_log_that_is_there_is_not_written_over(tmp_path):
     as_csv(tmp_path)
     with pytest.raises(ps.LogError, match="is there already"):

@@ -105,8 +105,10 @@ def _places_at(path: Path, pickles: bool) -> list[Place]:
             f"{path}: the checkpoints in its folders are probed; the model beside them has no step, and is left out.",
             stacklevel=2,
         )
-    if own or below:
-        return below or [own]
+    if below:
+        return below
+    if own:
+        return [own]
     files = _loose_files(path, pickles)
     if not files:
         raise ProbeError(f"{path}: there is no checkpoint in this folder.{_pickles_there(path)}")
@@ -189,7 +191,9 @@ def _check_kind(file: Path, pickles: bool) -> None:
             "(--allow-pickles) lets torch read tensors of it, and nothing else."
         )
     if file.suffix not in (ENDING, *PICKLED):
-        raise ProbeError(f"{file} is no checkpoint: those are {ENDING} files, or folders of them.")
+        raise ProbeError(
+            f"{file} is no checkpoint: those are {ENDING} files, or folders of them. ps.logged reads logs."
+        )
 
 
 def _pickles_there(folder: Path) -> str:

@@ -249,8 +249,8 @@ def _as_named(tensors: Mapping[str, Tensor], own: Mapping[str, Any]) -> dict[str
 def libraries() -> tuple[Any, Any]:
     """torch and transformers. **Raises:** `MissingExtra` if they are not installed."""
     try:
-        import torch
-        import transformers
+        import torch  # pyright: ignore[reportMissingImports]
+        import transformers  # pyright: ignore[reportMissingImports]
     except ImportError as problem:
         raise MissingExtra(
             f'attention and loss of a model need {problem.name}: pip install "phasescope[torch]". Norms do not: '

@@ -35,7 +35,7 @@ def pickled_tensors(file: Path) -> dict[str, Tensor]:
         if isinstance(found.get(name), Mapping):
             found = found[name]
             break
-    import torch
+    import torch  # pyright: ignore[reportMissingImports]
 
     tensors = {str(n): x for n, x in found.items() if isinstance(x, torch.Tensor)}
     if not tensors:
@@ -46,7 +46,7 @@ def pickled_tensors(file: Path) -> dict[str, Tensor]:
 def load(file: Path) -> dict[Any, Any]:
     """What `torch.save` wrote, if it is made of tensors, numbers, words, lists and mappings."""
     try:
-        import torch
+        import torch  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise MissingExtra(
             f'{file}: a pickle needs torch: pip install "phasescope[torch]".'
@@ -85,14 +85,14 @@ def _tensor(name: str, x: Any, file: Path) -> Tensor:
 
 
 def _strided() -> Any:
-    import torch
+    import torch  # pyright: ignore[reportMissingImports]
 
     return torch.strided
 
 
 def _reader(x: Any) -> Callable[[], Iterator[bytes]]:
     def read() -> Iterator[bytes]:
-        import torch
+        import torch  # pyright: ignore[reportMissingImports]
 
         flat = x.detach().reshape(-1)
         for start in range(0, flat.numel(), PIECE):

@@ -83,7 +83,9 @@ def _read_path(path: Path) -> list[Found]:
         return [_found(path, kind, columns)]
     if ending in (".nc", ".nc4", ".netcdf"):
         return [_found(path, "netCDF", read_netcdf(path))]
-    raise LogError(f"{path} is not a log that can be read: those are {KINDS}.")
+    raise LogError(
+        f"{path} is not a log that can be read: those are {KINDS}. Checkpoints are for ps.probe."
+    )
 
 
 def _found(path: Path, kind: str, values: Columns | xr.Dataset) -> Found:

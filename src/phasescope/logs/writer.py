@@ -105,7 +105,7 @@ class Log:
 def _as_array(name: str, value: Any, file: Path) -> np.ndarray:
     """A number, an array, or a tensor of PyTorch on any device, as an array."""
     if hasattr(value, "detach"):
-        value = value.detach().cpu()
+        value = value.detach().cpu().double()  # NumPy has no bfloat16
     try:
         return np.asarray(value, float)
     except (TypeError, ValueError):
