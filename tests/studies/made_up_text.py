@@ -45,6 +45,7 @@ def figure_2(normalised=False):
         key_query_norm=(("time",), grown),
         induction=(("time", "layer", "head"), np.stack([0.005 + 0 * heads, heads], axis=1)),
         repeat_gain=(("time",), 0.5 * rise),
+        previous_token=(("time", "layer", "head"), np.stack([heads, 0 * heads], axis=1)),
     )
 
 
@@ -60,13 +61,16 @@ def attention(layers=1, updates=1500, last=0.8, half=300.0):
     def wide(x):
         return np.repeat(x[:, None, None], layers, axis=1)
 
-    return _dataset(
+    uniform = np.tril(np.ones((5, 5))) / np.arange(1, 6)[:, None]
+    made = _dataset(
         spec,
         31,
         validation_loss=(("time",), 10 - 4 * gone),
         attention_entropy=(by_layer, wide(entropy)),
         attention_drift=(by_layer, wide(drift)),
+        shown_map=(("shown_time", "head", "query", "key"), np.stack([uniform[None]] * 4)),
     )
+    return made.assign_coords(shown_time=t[::10])
 
 
 def rates():
@@ -95,5 +99,7 @@ def gpt(readout_first=False, updates=2000):
         validation_loss=(("time",), 4.2 - 2.2 * early),
         score_norm=(by_layer, np.tile(0.5 + 6 * scores, (4, 4, 1)).transpose(2, 0, 1)),
         readout_norm=(("time",), 1.8 + 4 * readout),
+        network_norm=(("time", "layer"), np.tile(3 + readout, (4, 1)).T),
+        training_loss=(("time",), 4.1 - 2.3 * early),
         attention_drift=(by_layer, np.tile(drift, (4, 4, 1)).transpose(2, 0, 1)),
     )

@@ -12,6 +12,7 @@ from phasescope.analysis.verdict import Outcome
 from phasescope.cli import recording
 from phasescope.networks import TextSpec
 from phasescope.records.evidence_file import read
+from phasescope.testing import drawings
 from phasescope.testing.claim_contract import outcome_on_bad
 from phasescope.testing.spoiling import backwards, flipped, lost, scaled, shuffled, swapped
 from phasescope.testing.structureless import ends_of, structureless
@@ -130,6 +131,30 @@ def test_a_check_has_a_digest_a_formula_and_a_page(id):
     claim = CLAIMS[id]
     assert check_digest(claim)
     assert claim.typed.tex and claim.typed.page and claim.statement
+
+
+def figures(name):
+    return importlib.import_module(f"phasescope.studies.{name}.figures.text").awaiting
+
+
+DRAWN = {
+    ("lazy_to_rich", "figure_2"): [plain, made_up.figure_2(True)],
+    ("scan_and_snap", "figure_7"): sevens,
+    ("scan_and_snap", "figure_10"): [made_up.rates()],
+    ("regular_language", "figure_7"): gpts,
+}
+
+
+def test_every_figure_that_waits_has_its_made_up_evidence():
+    assert set(DRAWN) == {(name, figure.id) for name in STUDIES for figure in figures(name)}
+
+
+@pytest.mark.parametrize(("name", "id"), DRAWN)
+def test_a_figure_that_waits_is_drawn_without_fault(name, id):
+    figure = next(figure for figure in figures(name) if figure.id == id)
+    canvas = figure.render(*DRAWN[name, id])
+    assert list(drawings.faults(canvas)) == []
+    assert "{" not in canvas.get_label()
 
 
 @pytest.mark.parametrize("name", STUDIES)
