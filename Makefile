@@ -54,7 +54,7 @@ lock: $(VENV)/.installed-dev
 		--generate-hashes --no-annotate --no-header --quiet >> requirements/lock.txt
 
 bench: $(VENV)/.installed-bench
-	for name in startup cluster $(STUDIES); do $(BIN)/python benchmarks/$$name.py || exit 1; done
+	for name in startup index cluster $(STUDIES); do $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

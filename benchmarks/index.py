@@ -1,4 +1,4 @@
-"""The index of a store: listing and filtering many runs, against reading the store's own `index.json`.
+"""What the page asks its server for: lists of many runs, against reading the store's own `index.json`; and panels.
 
     python benchmarks/index.py [--quick] [--only NAME] [--json FILE]
 
@@ -136,6 +136,44 @@ def _call(words: list[str]) -> Timing:
     return Timing(time.perf_counter() - wall, cpu)
 
 
+def panels(table: Table, quick: bool) -> None:
+    """A run of 10^4 records and 50 panels: what the server needs for each of them."""
+    import numpy as np
+    import xarray as xr
+
+    from phasescope.page.run_view import described_records, values
+
+    records = 1000 if quick else 10_000
+    table.title(f"50 panels of {records} records")
+    time_ = np.geomspace(1, 1e5, records)
+    noise = np.random.default_rng(0)
+    shapes = {"curve": (), "curves": (8,), "many": (64,), "matrix": (16, 16)}
+    ds = xr.Dataset(
+        {
+            f"{name}{i}": (
+                ("time", *(f"{name}_{k}" for k in range(len(shape)))),
+                noise.random((records, *shape)),
+            )
+            for name, shape in shapes.items()
+            for i in range(35 if name == "curve" else 5)
+        },
+        {"time": time_},
+    )
+    points = {"curve": 2000, "curves": 2000, "many": 1000, "matrix": 1000}
+    contestants = {
+        f"numbers of {name}": lambda name=name: values(ds, f"{name}0", points[name], None)
+        for name in shapes
+    }
+    contestants["numbers of all 50"] = lambda: [
+        values(ds, str(k), points[str(k).rstrip("0123456789")], None) for k in ds.data_vars
+    ]
+    contestants["what the run is"] = lambda: described_records(ds)
+    wanted = {"numbers of all 50": -2.0}
+    for name, timing in take_turns(contestants, 5).items():
+        note = f"CPU time: {1e3 * timing.cpu:.3g} ms"
+        table.add("panels", name, timing.wall, "s", wanted.get(name, -0.1), note)
+
+
 class _place(tempfile.TemporaryDirectory):
     """A folder for a store and for the cache of this benchmark."""
 
@@ -146,4 +184,4 @@ class _place(tempfile.TemporaryDirectory):
 
 
 if __name__ == "__main__":
-    sys.exit(main(__doc__, {"listing": listing, "many": many}))
+    sys.exit(main(__doc__, {"listing": listing, "many": many, "panels": panels}))
