@@ -14,7 +14,6 @@ import xarray as xr
 
 pytest.importorskip("starlette")
 pytest.importorskip("httpx2")
-import anyio
 from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
@@ -100,7 +99,7 @@ def every_route(app):
 
 
 def test_no_route_answers_without_the_cookie(app, stranger):
-    walked = list(every_route(app))
+    walked = [*every_route(app), ("/nowhere", "GET"), ("/api/runs/../x", "PUT")]
     assert ("/api/live", "WEBSOCKET") in walked and ("/api/lab", "POST") in walked
     for path, method in walked:
         if method == "WEBSOCKET":
@@ -593,8 +592,7 @@ def test_so_many_answers_are_under_way_at_most():
         now -= not message.get("more_body", True)
 
     async def ask_all():
-        limiter, sending = anyio.CapacityLimiter(2), anyio.Semaphore(3)
-        answer = answers.Answer(work, limiter, sending)
+        answer = answers.Answer(work, answers.Limits(2, 3))
         scope = {"type": "http", "method": "GET", "headers": [], "path": "/"}
         await asyncio.gather(*(answer(dict(scope), None, slow) for _ in range(12)))
 

@@ -62,6 +62,14 @@ class Json(InPieces):
         return text.encode("utf-8", "replace")
 
 
+class Limits:
+    """How many answers of some routes are computed at a time, and how many are computed or sent."""
+
+    def __init__(self, at_once: int, sending: int) -> None:
+        self.threads = anyio.CapacityLimiter(at_once)
+        self.sending = anyio.Semaphore(sending)
+
+
 class Answer:
     """A handler as an endpoint: it works in a thread, and errors that were foreseen become JSON.
 
@@ -71,16 +79,14 @@ class Answer:
     def __init__(
         self,
         handler: Handler,
-        limiter: anyio.CapacityLimiter,
-        sending: anyio.Semaphore,
+        limits: Limits,
     ) -> None:
         self.work = handler
-        self.limiter = limiter
-        self.sending = sending
+        self.limits = limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        async with self.sending:
+        async with self.limits.sending:
             answer = await self.answer(Request(scope, receive))
             await answer(scope, receive, send)
 
@@ -90,7 +96,7 @@ class Answer:
             if request.method == "POST":
                 request.state.document = await _document(request)
             found = await anyio.to_thread.run_sync(
-                functools.partial(self.work, request), limiter=self.limiter
+                functools.partial(self.work, request), limiter=self.limits.threads
             )
         except TooLarge:
             return PlainTextResponse("the request is too large.", 413)

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
-import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
@@ -22,7 +21,7 @@ from ..errors import RunDiverged, SpecError, StoreError
 from ..store import Store
 from ..verbs.run_index import SORTS, Query, RunIndex
 from . import lab, ledger, live, run_view, studies
-from .answers import Answer
+from .answers import Answer, Limits
 from .datasets import Datasets
 from .guard import Door, Guard, Keys
 from .jobs import Jobs
@@ -60,25 +59,12 @@ Handler = Callable[[Page, Request], Any]
 def application(store: Store, keys: Keys, door: Door) -> ASGIApp:
     """The page over a store, for any ASGI server."""
     page = Page(store)
-    answers = anyio.CapacityLimiter(AT_ONCE)
-    quick = anyio.CapacityLimiter(LAB_AT_ONCE)
+    large = Limits(AT_ONCE, MOST_SENDING)
+    quick = Limits(LAB_AT_ONCE, AT_ONCE)
+    small = Limits(AT_ONCE, MOST_SENDING)  # so that a job can be stopped whoever reads slowly
 
-    sending = anyio.Semaphore(MOST_SENDING)
-
-    def route(
-        method: str,
-        path: str,
-        handler: Handler,
-        limiter: anyio.CapacityLimiter,
-    ) -> Route:
-        answer = Answer(functools.partial(handler, page), limiter, sending)
-        return Route(path, answer, methods=[method])
-
-    def get(path: str, handler: Handler) -> Route:
-        return route("GET", path, handler, answers)
-
-    def post(path: str, handler: Handler, limiter: anyio.CapacityLimiter = answers) -> Route:
-        return route("POST", path, handler, limiter)
+    def route(method: str, path: str, handler: Handler, limits: Limits = large) -> Route:
+        return Route(path, Answer(functools.partial(handler, page), limits), methods=[method])
 
     async def pushed(socket: WebSocket) -> None:
         await live.push(page.jobs, socket)
@@ -86,18 +72,18 @@ def application(store: Store, keys: Keys, door: Door) -> ASGIApp:
     routes = [
         Route("/", _index, methods=["GET"]),
         Route("/static/{name:path}", _static, methods=["GET"]),
-        get("/api/studies", _studies),
-        get("/api/ledger", _ledger),
-        post("/api/check", _check),
-        get("/api/runs", _runs),
-        get("/api/runs/{id:path}/values", _values),
-        get("/api/runs/{id:path}", _run),
-        get("/api/maps", _maps),
-        get("/api/maps/{id}", _map),
-        post("/api/lab", _lab, quick),
-        get("/api/jobs", _jobs),
-        post("/api/jobs", _start),
-        route("DELETE", "/api/jobs/{job}", _stop, answers),
+        route("GET", "/api/studies", _studies),
+        route("GET", "/api/ledger", _ledger),
+        route("POST", "/api/check", _check, small),
+        route("GET", "/api/runs", _runs),
+        route("GET", "/api/runs/{id:path}/values", _values),
+        route("GET", "/api/runs/{id:path}", _run),
+        route("GET", "/api/maps", _maps),
+        route("GET", "/api/maps/{id}", _map),
+        route("POST", "/api/lab", _lab, quick),
+        route("GET", "/api/jobs", _jobs, small),
+        route("POST", "/api/jobs", _start, small),
+        route("DELETE", "/api/jobs/{job}", _stop, small),
         WebSocketRoute("/api/live", pushed),
     ]
 

@@ -65,4 +65,6 @@ class Datasets:
         try:
             return opened(store, entry)
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
-            raise StoreError(f'"{id}" holds records that are not those of a run: {problem}') from None
+            raise StoreError(
+                f'"{id}" holds records that are not those of a run: {problem}'
+            ) from None
