@@ -15,8 +15,8 @@ from typing import Any
 
 from .errors import SpecError, StoreError
 
+CACHE = "PHASESCOPE_CACHE"  # the variable that names the folder for what can be made again
 ADVICE = "What was stored before is intact. Make room or get access, or choose another folder: --store DIR, PHASESCOPE_STORE"
-CACHE = "PHASESCOPE_CACHE"
 ADVICE_OUT = "Make room or get access, or choose another folder: --out DIR"
 
 

@@ -538,6 +538,15 @@ def test_runs_lists_what_was_run(phasescope, mine):
     assert (row["id"], row["status"], row["folder"]) == (made["id"], "finished", made["folder"])
 
 
+def test_runs_with_words_lists_those_that_have_all_of_them(phasescope, mine):
+    for steps in (3, 4):
+        phasescope("run", mine, "squaring", f"steps={steps}")
+    [row] = phasescope("runs", "squaring", "STEPS=4", "--json").json["runs"]
+    assert row["spec"]["steps"] == 4
+    assert len(phasescope("runs", "squaring", "--last", "1", "--json").json["runs"]) == 1
+    assert "No run has all of these words: nowhere" in phasescope("runs", "nowhere").out
+
+
 def test_runs_shows_people_a_table(phasescope, mine):
     phasescope("run", mine, "squaring")
     assert "finished" in phasescope("runs").out

@@ -76,11 +76,7 @@ class Answer:
     So many at most are answered at once, from the question to the last byte, that slow readers fill no memory.
     """
 
-    def __init__(
-        self,
-        handler: Handler,
-        limits: Limits,
-    ) -> None:
+    def __init__(self, handler: Handler, limits: Limits) -> None:
         self.work = handler
         self.limits = limits
 

@@ -17,9 +17,8 @@ from pathlib import Path
 from ..files import cache_folder
 
 VERSION = 2  # of the tables; another one is made anew
-OURS = (
-    0x70687363  # written into the file, so that a database of another program is told from an index
-)
+# Written into the file, so that a database of another program is told from an index.
+OURS = 0x70687363
 BUSY = 10.0  # seconds to wait for another process that writes
 TABLES = """
 CREATE TABLE IF NOT EXISTS runs (

@@ -16,9 +16,8 @@ from ..store.entries import FORK
 from ..store.run_document import read_run
 from .store_contents import UNREADABLE, finished_row, unreadable_row
 
-SETTLED = (
-    2e9  # nanoseconds after which the time of a file is believed: clocks of file systems are coarse
-)
+# Nanoseconds after which the time of a file is believed: clocks of file systems are coarse.
+SETTLED = 2e9
 LONGEST_WORDS = 4000  # characters of a run in which words are looked for
 MOST_WORDS = 8
 LARGEST = 2**62

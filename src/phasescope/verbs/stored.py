@@ -43,7 +43,7 @@ def stored(
     fields = [name for row in chosen for name in row if name not in ("id", "folder", *FIRST)]
     columns = [*FIRST, *dict.fromkeys(fields), "folder"]
     table = pd.DataFrame(chosen, columns=["id", *columns]).set_index("id")
-    return table.assign(created=pd.to_datetime(table["created"]))
+    return table.assign(created=pd.to_datetime(table["created"], errors="coerce"))
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
