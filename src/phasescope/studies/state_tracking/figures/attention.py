@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import xarray as xr
 
 import phasescope as ps
 
@@ -127,7 +128,7 @@ def how_far_a_chain_is_followed(table, weak_3, weak_4, weak_6, strong_3, strong_
     """(a) C6 with limit features at q = 3: the probability of the last answer crosses a half near L* = {critical:.1f}
     (dashed); that all answers of a greedy rollout are right, later. (b) Rollouts at twice the length of a stage, at its
     end: with C_B = 20, E_1 = 13.9 (full lines) all are right; with C_B = 10, E_1 = 3.95 (dashed) {S3_first:.2f} (S3)
-    and {S4_first:.2f} (S4) are right at L_k = 2, S4 fails from L = 16 on, and C6 never has it ({C6_all:s}). (c) (e^q43
+    and {S4_first:.2f} (S4) are right at L_k = 2, of S4 half or less from L_k = {S4_half:d} on, and C6 never has it ({C6_all:s}). (c) (e^q43
     + e^q44) / L_k falls as the stages get longer: from {weak_high:.1f} to {weak_low:.1f} with C_B = 10, from
     {strong_high:.1f} to {strong_low:.1f} with C_B = 20, which is by factors of {weak_fall:.1f} and {strong_fall:.1f}
     over five doublings of L_k."""
@@ -179,6 +180,7 @@ def how_far_a_chain_is_followed(table, weak_3, weak_4, weak_6, strong_3, strong_
         "critical": critical,
         "S3_first": first["S3"],
         "S4_first": first["S4"],
+        "S4_half": int(_first_at_half(solved(weak_4, 2))),
         "C6_all": ", ".join(f"{float(x):.2f}" for x in solved(weak_6, 2)),
         "weak_high": weak.max(),
         "weak_low": weak.min(),
@@ -187,6 +189,13 @@ def how_far_a_chain_is_followed(table, weak_3, weak_4, weak_6, strong_3, strong_
         "weak_fall": weak.max() / weak.min(),
         "strong_fall": strong.max() / strong.min(),
     }
+
+
+def _first_at_half(share: xr.DataArray) -> float:
+    """The first stage from which on half of the rollouts or fewer are right; twice the last if there is none."""
+    lengths = [*share.length.values, 2 * share.length.values[-1]]
+    above = np.flatnonzero(share.values > 0.5)
+    return float(lengths[above[-1] + 1 if above.size else 0])
 
 
 figures = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import xarray as xr
 
 import phasescope as ps
 
@@ -24,10 +25,10 @@ SWEEP = ps.sweeps(
 @ps.figure("Theorem 5.1 (2): eps (ours)", SWEEP, size=(4.6, 3.5))
 def map_of_eps(runs, axes):
     """Attention that wrong clauses keep when the first stage of S3 ends (d = 10^4, flow path), over the clip C_B and
-    the loss d^-E_1 at which it is ended. Dashed: E_1 = C_B - 6.05, as in the proof. There eps is {proof:.2f} at C_B =
-    20, ten times the 0.01 of Theorem 5.1 (2). At a fixed clip eps falls linearly with E_1: at C_B = 20 a loss of
-    d^-18.5 leaves {least_clip:.3f}. At a fixed loss it grows with the clip: at C_B = 37.5 the same loss leaves
-    {largest_clip:.2f}. A larger clip helps only if the stage is trained longer with it."""
+    the loss d^-E_1 at which it is ended. Dashed: E_1 = C_B - 6.05, as in the proof. There eps is {first:.2f} at C_B =
+    {least:g} and {second:.2f} at C_B = {next:g}, {times:.0f} times the 0.01 of Theorem 5.1 (2). At a fixed clip eps
+    falls with E_1: at C_B = {least:g} a loss of d^-{end:g} leaves {low:.3f}. At a fixed loss it grows with the clip: at
+    C_B = {most:g} the same loss leaves {high:.2f}. A larger clip helps only if the stage is trained longer with it."""
     last = runs.isel(time=-1, drop=True)
     ended = last.stage_exponent >= last.threshold
     eps = last.stage_epsilon.where(ended).transpose("clip", "threshold").reset_coords(drop=True)
@@ -38,12 +39,23 @@ def map_of_eps(runs, axes):
     ps.legend(axes, loc="lower right", facecolor="0.5", framealpha=0.8)
     axes.set(ylim=(ENDS[0], ENDS[-1]), ylabel=r"$E_1$: a stage ends at loss $d^{-E_1}$")
     axes.set(xlabel=r"$C_B$: logits are cut at $C_B \log d$")
-    at_20 = eps.isel(clip=0)
+    first, second = (_as_in_the_proof(eps.isel(clip=k)) for k in (0, 1))
     return {
-        "proof": float(at_20.interp(threshold=float(at_20["clip"]) - PROOF)),
-        "least_clip": float(at_20[-1]),
-        "largest_clip": float(eps[-1, -1]),
+        "least": CLIPS[0],
+        "next": CLIPS[1],
+        "most": CLIPS[-1],
+        "end": ENDS[-1],
+        "first": first,
+        "second": second,
+        "times": second / 0.01,
+        "low": float(eps.isel(clip=0, threshold=-1)),
+        "high": float(eps.isel(clip=-1, threshold=-1)),
     }
+
+
+def _as_in_the_proof(eps: xr.DataArray) -> float:
+    """eps where the proof ends the stage, between the ends of the map."""
+    return float(eps.interp(threshold=float(eps["clip"]) - PROOF))
 
 
 figures = (map_of_eps,)
