@@ -128,7 +128,8 @@ def how_far_a_chain_is_followed(table, weak_3, weak_4, weak_6, strong_3, strong_
     """(a) C6 with limit features at q = 3: the probability of the last answer crosses a half near L* = {critical:.1f}
     (dashed); that all answers of a greedy rollout are right, later. (b) Rollouts at twice the length of a stage, at its
     end: with C_B = 20, E_1 = 13.9 (full lines) all are right; with C_B = 10, E_1 = 3.95 (dashed) {S3_first:.2f} (S3)
-    and {S4_first:.2f} (S4) are right at L_k = 2, of S4 half or less from L_k = {S4_half:d} on, and C6 never has it ({C6_all:s}). (c) (e^q43
+    and {S4_first:.2f} (S4) are right at L_k = 2, of S4 half or less from L_k = {S4_half:d} on, and C6 never has it ({C6_all:s}).
+    (c) (e^q43
     + e^q44) / L_k falls as the stages get longer: from {weak_high:.1f} to {weak_low:.1f} with C_B = 10, from
     {strong_high:.1f} to {strong_low:.1f} with C_B = 20, which is by factors of {weak_fall:.1f} and {strong_fall:.1f}
     over five doublings of L_k."""

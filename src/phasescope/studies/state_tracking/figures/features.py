@@ -22,15 +22,20 @@ KINDS = {"g": r"$V(g)$", "y": r"$V(y)$", "other_g": r"$V(g')$", "other_y": r"$V(
     size=(7.6, 3.2),
 )
 def features_emerge_one_by_one_and_cancel(run, limit, axes):
-    """(a) The nine features of C3 (d = 1e6, q = 10) rise one after another from 1e-3 to 15 in some 30 updates each, in
-    the order of the curriculum (numbers, read off the start alone). (b) Along the path of the flow, in its own time,
-    right weights reach B = {limit:.1f} and wrong ones -{limit:.1f}, and confounders V(g) + V(y') cancel last: the path is
-    drawn to a time of 10^{last:.0f}."""
+    """(a) The nine features of C3 (d = 1e6, q = 10) rise one after another, each within a few dozen updates and all
+    between updates {begin:,.0f} and {end:,.0f}, in the order of the curriculum (numbers, read off the start alone). (b)
+    Along the path of the flow, in its own time, right weights reach B = {B:.1f} and wrong ones -B, and confounders V(g) +
+    V(y') cancel last: they are below a hundredth of B from a time of 10^{log_time:.0f} on."""
     _draw_order(run, axes[0])
-    _draw_limit(limit, axes[1])
+    cancelled = _draw_limit(limit, axes[1])
+    learned = run.learned.isel(time=-1)
     spec = spec_of(limit)
-    B, _ = limit_sizes(spec.action, spec.clip * np.log(spec.vocabulary))
-    return {"limit": float(B), "last": float(limit.log_time[-1])}
+    return {
+        "begin": float(learned.min()),
+        "end": float(learned.max()),
+        "B": spec.clip * np.log(spec.vocabulary),
+        "log_time": cancelled,
+    }
 
 
 def _draw_order(run, axes) -> None:
@@ -60,7 +65,8 @@ def _draw_order(run, axes) -> None:
     )
 
 
-def _draw_limit(limit, axes) -> None:
+def _draw_limit(limit, axes) -> float:
+    """The weights over time; the log of the time from which on confounders are below a hundredth of B."""
     spec = spec_of(limit)
     records = limit.isel(time=np.flatnonzero(limit.log_time > 4))
     records = records.isel(time=slice(None, None, max(1, records.sizes["time"] // 80)))
@@ -73,13 +79,8 @@ def _draw_limit(limit, axes) -> None:
         axes.plot(
             log_time, [float(f[name].mean()) for f in found], color=color, label=label, **style
         )
-    axes.plot(
-        log_time,
-        [float(f["conf_y"].mean()) for f in found],
-        color="k",
-        ls=":",
-        label=r"$V(g)+V(y')$",
-    )
+    confounders = [float(f["conf_y"].mean()) for f in found]
+    axes.plot(log_time, confounders, color="k", ls=":", label=r"$V(g)+V(y')$")
     v_g, _ = limit_sizes(spec.action, spec.clip * np.log(spec.vocabulary))
     for sign in (1, -1):
         axes.axhline(sign * float(v_g), ls="--", lw=1, color="0.4")
@@ -89,6 +90,8 @@ def _draw_limit(limit, axes) -> None:
         xlabel=r"$\log_{10}$ flow time", ylabel="weight of active neurons", title="cancellation"
     )
     ps.legend(axes, loc="center right", bbox_to_anchor=(1.0, 0.71))
+    left = np.flatnonzero(np.abs(confounders) > float(v_g) / 100)
+    return float(log_time[min(left[-1] + 1, log_time.size - 1) if left.size else 0])
 
 
 figures = (features_emerge_one_by_one_and_cancel,)
