@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +107,6 @@ def _distance(tensor: Tensor, first: Tensor, members: Sequence[Member]) -> np.nd
     return sums
 
 
-def _side_by_side(tensor: Tensor, first: Tensor):
+def _side_by_side(tensor: Tensor, first: Tensor) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Pieces of the same numbers of two tensors, which may be of different precision."""
     return zip(tensor.numbers(), first.numbers(), strict=True)

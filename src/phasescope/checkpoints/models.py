@@ -238,11 +238,14 @@ class Runner:
 
 
 def _as_named(tensors: Mapping[str, Tensor], own: Mapping[str, Any]) -> dict[str, Tensor]:
-    """The tensors under the names that the model has for them: files of the bare model lack a prefix."""
+    """The tensors under the names that the model has for them: files of the bare model lack a prefix, and the read-out of
+    GPT-NeoX is called `lm_head` in the models of transformers 5.
+    """
     found = {}
     for name, tensor in tensors.items():
-        longer = [prefix + name for prefix in PREFIXES if prefix + name in own]
-        found[name if name in own or not longer else longer[0]] = tensor
+        others = [prefix + name for prefix in PREFIXES] + [name.replace("embed_out.", "lm_head.")]
+        known = [other for other in (name, *others) if other in own]
+        found[known[0] if known else name] = tensor
     return found
 
 
