@@ -39,7 +39,8 @@ quick: lint
 full: lint types
 	$(BIN)/pytest $(PARALLEL) -m "full or not full"
 
-# The site, into site/, with its notebooks executed (minutes, the first time); warnings are errors, and it is read without a network. A report that was made becomes a part of it.
+# The site, into site/, with its notebooks executed (minutes, the first time). Warnings are errors; it is read without a network.
+# A report that was made becomes a part of it.
 docs: $(VENV)/.installed-docs
 	PATH=$(abspath $(BIN)):$$PATH $(BIN)/python docs/make_notebooks.py
 	NO_MKDOCS_2_WARNING=1 PHASESCOPE_REPORT=$(REPORT) $(BIN)/python -m mkdocs build --strict
