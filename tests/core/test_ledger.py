@@ -78,6 +78,11 @@ MIXED = Ledger(
 # --- every word can be seen ---------------------------------------------------------------------------
 
 
+def test_in_a_notebook_the_text_is_text_and_nothing_is_shown_beside_it(monkeypatch):
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    assert "✓ holds" in repr(Ledger((row(),)))
+
+
 def test_every_word_has_a_symbol_and_a_colour_of_okabe_and_ito():
     okabe_ito = ["#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7"]
     assert {word.value for word in Word} <= SYMBOLS.keys() & COLOURS.keys()

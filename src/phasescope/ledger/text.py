@@ -46,9 +46,11 @@ def ledger_text(ledger: Ledger, width: int | None = None) -> str:
         return "The ledger is empty: no claim was checked."
     page = io.StringIO()
     wide = width or max(shutil.get_terminal_size((120, 40)).columns, 80)
-    Console(file=page, width=wide, color_system=None, legacy_windows=False).print(
-        ledger_table(ledger)
+    # In a notebook a console would show the table at once, beside the form that the notebook asks for.
+    console = Console(
+        file=page, width=wide, color_system=None, legacy_windows=False, force_jupyter=False
     )
+    console.print(ledger_table(ledger))
     return "\n".join([*(line.rstrip() for line in page.getvalue().splitlines()), *sums(ledger)])
 
 
