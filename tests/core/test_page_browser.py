@@ -92,6 +92,8 @@ def ids(tmp_path_factory):
         for arm in ("every_shape", "every_shape_again")
     }
     ps.sweep("linear_modes", "logistic", epsilon=[1e-4, 1e-3, 1e-2], modes=[2, 4], **given)
+    for arm in ("descent", "flow"):
+        found[arm] = ps.run("linear_modes", arm, **given).attrs["id"]
     ledger.check(ps.find("linear_modes"), Context(Store(folder)))
     return {**found, "folder": folder}
 
@@ -362,6 +364,18 @@ def test_another_arm_is_laid_over_and_its_residual_is_zero(page, ids):
     expect(residual).to_have_attribute("data-drawn", re.compile(r"\d+"))
     expect(residual.locator(".reading")).to_have_text("0")
     expect(page.locator('[data-name="height"] .key')).to_have_count(2)
+
+
+def test_a_flow_is_laid_over_a_descent_at_the_same_moments(page, ids):
+    descent, flow = (ps.open(ids[arm], store=ids["folder"]) for arm in ("descent", "flow"))
+    step = 172.0  # when the second mode is learnt
+    open_at(page, f"run/{ids['descent']}?at={step}&over={ids['flow']}")
+    residual = page.locator('[data-name="loss residual flow"] .reading')
+    expect(residual).to_contain_text(re.compile(r"\d"))
+    eta = 0.01  # of the example: gradient-flow time is eta times steps
+    wanted = float(descent.loss.sel(time=step)) - np.interp(eta * step, flow.time, flow.loss)
+    assert wanted > 0.01
+    assert float(residual.text_content()) == pytest.approx(wanted, rel=1e-3)
 
 
 def test_a_click_on_a_map_opens_the_run_of_the_cell(page):

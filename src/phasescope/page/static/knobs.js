@@ -25,8 +25,9 @@ export function knob(field, value, turned) {
     select.value = String(value);
     return wrap(select);
   }
-  if (field.type === "text" || typeof value === "object") {
-    const text = el("input", { id, class: "wide", type: "text", value: value ?? "", disabled: typeof value === "object" && value !== null, onchange: () => turned(text.value) });
+  const several = typeof value === "object" && value !== null;
+  if (field.type === "text" || several) {
+    const text = el("input", { id, class: "wide", type: "text", value: value ?? "", disabled: several, onchange: () => turned(text.value) });
     return wrap(text);
   }
   if (field.type === "int" || value === null) {
