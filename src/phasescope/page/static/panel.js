@@ -23,7 +23,7 @@ export class Panel {
     Object.assign(this, { name, load, whole, look, log, onTime });
     this.base = el("canvas", { class: "base", role: "img", "aria-label": `${name}: ${meaning || "a measured quantity"}` });
     this.over = el("canvas", { class: "over", "aria-hidden": "true" });
-    this.reading = el("p", { class: "reading" });
+    this.reading = el("output", { class: "reading", "aria-live": "off" });
     this.space = el("div", { class: "space" }, this.base, this.over);
     this.scaleButton = this.button("lin", `scale of ${name}`, () => {
       this.log = !this.log;

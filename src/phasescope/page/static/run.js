@@ -215,7 +215,7 @@ export class RunView {
   /** To the next or the last moment that has a name: where a phase begins or ends, or the theory has a boundary. */
   jump(forward) {
     const { at } = this.cursor;
-    const named = [...this.run.phases.flatMap(({ start, end }) => [start, end]), ...this.run.theory.map((moment) => moment.at)];
+    const named = [...(this.run.phases ?? []).flatMap(({ start, end }) => [start, end]), ...(this.run.theory ?? []).map((moment) => moment.at)];
     const beyond = named.filter((t) => Number.isFinite(t) && (forward ? t > at : t < at));
     if (beyond.length) this.cursor.to(forward ? Math.min(...beyond) : Math.max(...beyond));
     return true;
