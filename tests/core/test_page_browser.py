@@ -415,7 +415,7 @@ def test_a_region_of_a_map_is_brushed_by_mouse_and_keys_and_restored(page):
     expect(title).to_have_text("2 runs of the region")
 
 
-def test_a_map_is_shown_at_any_record_on_one_scale(page):
+def test_a_map_is_shown_at_any_record(page):
     open_at(page, "map?x=epsilon&y=modes")
     page.wait_for_selector(".map[data-drawn]")
     page.locator("[name=record]").fill("0")

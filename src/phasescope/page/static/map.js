@@ -26,6 +26,9 @@ export async function open(into, { id, params }) {
   return view;
 }
 
+// So many quantities of a region are drawn.
+const BANDS = 6;
+
 const hint = () => message("Drag over cells, or hold Shift and use the arrow keys and Enter: the band of their runs is drawn here.");
 
 class MapView {
@@ -37,7 +40,7 @@ class MapView {
     this.y = names.includes(state.y) && state.y !== this.x ? state.y : names.find((name) => name !== this.x);
     this.measures = [];
     this.name = state.name;
-    this.slices = Object.fromEntries((state.slice ?? "").split(",").filter(Boolean).map((part) => part.split(":")).map(([k, v]) => [k, v]));
+    this.slices = Object.fromEntries((state.slice ?? "").split(",").filter(Boolean).map((part) => part.split(":")));
     this.log = state.log === undefined ? undefined : state.log === "1";
     this.controls = el("div", { class: "bar" });
     this.picture = new MapPicture({ opened: (cell) => this.openCell(cell), brushed: (region) => this.brush(region), pointed: (cell) => this.point(cell) });
@@ -166,13 +169,13 @@ class MapView {
     const words = `median and nine tenths of ${chosen.length === cells.length ? "" : `${chosen.length} of `}${cells.length} runs`;
     const clock = usualClock(clocksOf(run), run.coords.time ?? []);
     const look = () => ({ theme: theme(), clock });
-    this.panels = variables.slice(0, 6).map((v) => new Panel({ name: v.name, title: symbol(v), meaning: words, look, log: Boolean(v.log_hint), load: () => ensemble(run, v, chosen) }));
-    this.side.replaceChildren(el("h2", {}, `${cells.length} runs of the region`), el("p", {}, el("a", { href: address("run", cells[0].id, { lane: cells[0].lane }) }, "open the first")), ...this.panels.map((panel) => panel.node));
+    this.panels = variables.slice(0, BANDS).map((v) => new Panel({ name: v.name, title: symbol(v), meaning: words, look, log: Boolean(v.log_hint), load: () => ensemble(run, v, chosen) }));
+    this.side.replaceChildren(el("h2", {}, `${cells.length} runs of the region`), el("p", {}, el("a", { href: address("run", cells[0].id, { lane: cells[0].lane }) }, "open the first"), variables.length > BANDS ? `; of ${variables.length} quantities the first ${BANDS}` : ""), ...this.panels.map((panel) => panel.node));
   }
   /** The region that the address names, chosen again. */
   async restore() {
     const parts = (this.state.region ?? "").split("-").map(Number);
-    if (parts.length !== 4 || !parts.every(Number.isInteger)) return;
+    if (!this.grid || parts.length !== 4 || !parts.every(Number.isInteger)) return;
     this.picture.span({ i: parts[0], j: parts[2] }, { i: parts[1], j: parts[3] });
     await this.brush(this.picture.region);
   }

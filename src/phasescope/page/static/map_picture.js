@@ -50,7 +50,7 @@ export class MapPicture {
     const { x, y, values, log, label, limits } = this.shown;
     const [columns, rows] = [x.values.length, y.values.length];
     const box = this.box(), look = theme(), pen = this.pen(this.base);
-    const [low, high] = log || !limits ? range([values], log) : limits;
+    const [low, high] = limits && (!log || limits[0] > 0) ? limits : range([values], log);
     const shades = colours(log ? Math.max(low, high * 1e-12) : low, high, log);
     const upside = new Float64Array(rows * columns);
     for (let j = 0; j < rows; j++) for (let i = 0; i < columns; i++) upside[(rows - 1 - j) * columns + i] = values[j * columns + i];
