@@ -265,7 +265,7 @@ def test_order_parameters_are_those_of_the_numpy_probes():
     for name, wanted in norms.items():
         np.testing.assert_allclose(getattr(seen, name), wanted, rtol=1e-12)
     form = plain["blocks.1.query"][:, 1] @ plain["blocks.1.key"][:, 1].T
-    np.testing.assert_allclose(seen.score_norm[1, 1], np.linalg.norm(form), rtol=1e-12)
+    np.testing.assert_allclose(seen.head_score_norm[1, 1], np.linalg.norm(form), rtol=1e-12)
     written = plain["blocks.0.value"][:, 1] @ plain["blocks.0.out"][1]
     np.testing.assert_allclose(seen.value_norm[0, 1], np.linalg.norm(written), rtol=1e-12)
 

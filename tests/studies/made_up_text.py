@@ -97,7 +97,7 @@ def gpt(readout_first=False, updates=2000):
         spec,
         41,
         validation_loss=(("time",), 4.2 - 2.2 * early),
-        score_norm=(by_layer, np.tile(0.5 + 6 * scores, (4, 4, 1)).transpose(2, 0, 1)),
+        head_score_norm=(by_layer, np.tile(0.5 + 6 * scores, (4, 4, 1)).transpose(2, 0, 1)),
         readout_norm=(("time",), 1.8 + 4 * readout),
         network_norm=(("time", "layer"), np.tile(3 + readout, (4, 1)).T),
         training_loss=(("time",), 4.1 - 2.3 * early),

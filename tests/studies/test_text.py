@@ -52,6 +52,15 @@ def moving_on(evidence):
     return [ds.assign(attention_drift=0.4 + 0 * ds.attention_drift) for ds in evidence]
 
 
+def late_burst(evidence):
+    """Attention that begins to move shortly before the end."""
+    spoiled = []
+    for ds in evidence:
+        drift = ds.attention_drift.where(ds.time != ds.time[-2], 0.9)
+        spoiled.append(ds.assign(attention_drift=drift.transpose(*ds.attention_drift.dims)))
+    return spoiled
+
+
 def unsettled(evidence):
     """Entropies of which half of the fall is in the second half."""
     ds = evidence[0]
@@ -71,7 +80,7 @@ CASES = {
     ),
     "ours-fig2-norm": ([plain, made_up.figure_2(True)], [faster, lambda e: [e[0], e[0]]]),
     "fig7-sparse": (sevens, [backwards("attention_entropy", "time"), lost("attention_entropy")]),
-    "fig7-freezes": (sevens, [moving_on, unfrozen, lost("attention_drift")]),
+    "fig7-freezes": (sevens, [moving_on, unfrozen, late_burst, lost("attention_drift")]),
     "fig10-entropy": ([made_up.rates()], [backwards("attention_entropy", "rate"), shuffled]),
     "ours-fig10-settled": ([made_up.rates()], [unsettled, lost("attention_entropy")]),
     "ours-fig7-released": (
@@ -79,8 +88,11 @@ CASES = {
         [lambda e: [e[0], made_up.attention(last=1.5)], lost("attention_entropy")],
     ),
     "fig7-attention-first": (gpts, [lambda e: reversed_gpts, lost("readout_norm"), shuffled]),
-    "fig7-frozen": (gpts, [moving_on, lost("attention_drift"), flipped("attention_drift")]),
-    "ours-fig7-readout-first": (reversed_gpts, [lambda e: gpts, lost("score_norm"), shuffled]),
+    "fig7-frozen": (
+        gpts,
+        [moving_on, late_burst, lost("attention_drift"), flipped("attention_drift")],
+    ),
+    "ours-fig7-readout-first": (reversed_gpts, [lambda e: gpts, lost("head_score_norm"), shuffled]),
 }
 
 

@@ -36,7 +36,7 @@ class TextObserved(Observables):
         symbol=r"\|(W_K, W_Q)\|_F", doc="norm of all key and query matrices"
     )
     key_query_layer: Float[Array, "layer"] = field(doc="the same of one layer")
-    score_norm: Float[Array, "layer head"] = field(
+    head_score_norm: Float[Array, "layer head"] = field(
         symbol=r"\|W_Q^\top W_K\|_F", doc="norm of the bilinear form of a head's scores"
     )
     value_norm: Float[Array, "layer head"] = field(
@@ -92,7 +92,7 @@ def _norms(net: Decoder) -> dict[str, Any]:
         "slope_norm": None if slopes is None else jnp.sqrt((slopes**2).sum()),
         "key_query_norm": jnp.sqrt((by_layer**2).sum()),
         "key_query_layer": by_layer,
-        "score_norm": _norm_of_product(blocks.query, blocks.key),
+        "head_score_norm": _norm_of_product(blocks.query, blocks.key),
         "value_norm": _norm_of_product(blocks.value, jnp.moveaxis(blocks.out, -1, -3)),
         "network_norm": jnp.sqrt(_squares(blocks.up) + _squares(blocks.down)),
         "readout_norm": jnp.sqrt((readout**2).sum()),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
@@ -35,8 +38,8 @@ def text_plan(spec: TextSpec) -> Plan:
     def tables() -> tuple[np.ndarray, Windows]:
         return corpus.training, fixed_windows(corpus, spec.context, spec.probes)
 
-    def init(key: Array, made: tuple[Array, Windows]) -> State:
-        tokens, windows = made
+    def init(key: Array, made: tuple[Any, Windows]) -> State:
+        tokens, windows = jax.tree.map(jnp.asarray, made)
         draws = Draws(
             key=key,
             way=spec.start,

@@ -67,6 +67,8 @@ def figure_10(runs, axes):
         label="mean, s.d.",
     )
     axes[0].set(xscale="log", xlabel="rate", ylabel="entropy (nats)")
+    axes[0].set_xticks(runs.rate.values, [f"{rate:g}" for rate in runs.rate.values])
+    axes[0].minorticks_off()
     ps.legend(axes[0])
     for rate, color in zip(runs.rate.values, ps.shades(runs.sizes["rate"]), strict=True):
         curve = entropy.sel(rate=rate).mean("seed")
