@@ -25,6 +25,7 @@ from ..plan.plan import Arm, Stage, never
 from ..plan.reductions import Reductions
 from ..spec import Spec
 from .calls import Call
+from .fused.flows import fused_flows
 from .fused.program import Unfusable
 from .fused.runs import OfOneRun, each_lane
 from .packing import Packed, pack
@@ -36,7 +37,7 @@ class Program:
     """Which program it is: that of an arm, for one run or for a block of them, at one of its stages.
 
     It is a static argument: programs that are equal are compiled once. With `fused` the runs of a block are fused lanes
-    in this stage: one kernel takes them from record to record. Of the observables only those of `keep` are brought
+    in this stage: one kernel takes them from record to record (or, of a flow, one for each that it solves). Of the observables only those of `keep` are brought
     back (None: all), and those that `reduce` needs are looked at; of what is inspected at the end of a stage, those of
     `inspects`. No other is computed.
     """
@@ -159,11 +160,14 @@ def advance_stage(
     count = (spans.stops > spans.starts).sum()
 
     def move(state: State, t0: Array, t1: Array) -> State:
-        if program.fused:
+        if program.fused and stage.dynamics.divisible:
             return eqx.combine(_advance_fused(program, inputs, state, t0, t1), static)
+        if program.fused:
+            with fused_flows():
+                return advance_lanes(program, inputs, state, t0, t1)
         if whole_block:
             return stage.dynamics.advance(state, t0, t1, program.step_key(inputs.key))
-        return _advance(program, inputs, state, t0, t1)
+        return advance_lanes(program, inputs, state, t0, t1)
 
     def look(
         state: State, done: Array, carried: Carried | None, span: Call
@@ -262,7 +266,9 @@ def _measure(
     return _each(measure, program, inputs, state)
 
 
-def _advance(program: Program, inputs: Inputs, state: State, t0: Array, t1: Array) -> State:
+def advance_lanes(program: Program, inputs: Inputs, state: State, t0: Array, t1: Array) -> State:
+    """The state at t1, each lane (or the run) by itself."""
+
     def advance(spec: Spec, key: Array, state: State) -> State:
         return program.stage_of(spec).dynamics.advance(state, t0, t1, program.step_key(key))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from typing import Any, ClassVar
 
 import diffrax
@@ -12,6 +14,8 @@ from jaxtyping import Array, PyTree
 
 from .dynamics import Dynamics, State, everything, is_finite, put
 
+# Of a time, what moves, and arguments that are not used: the velocity of what moves.
+Velocity = Callable[[Any, Any, Any], Any]
 
 class flow(Dynamics):
     """An ordinary differential equation `d where(params) / dt = field(params)`, with error control.
@@ -67,11 +71,16 @@ class flow(Dynamics):
             2 * state.carry, span
         )  # record times spread out: let the step grow with them
         first = jnp.where(state.carry > 0, guess, 1e-3 * span)
-        moving, taken = self._solve(velocity, start, stop, first, self.where(params))
+        solve = _in_place_of_diffrax.get() or flow.solve
+        moving, taken = solve(self, velocity, start, stop, first, self.where(params))
         return State(put(params, self.where, moving), state.memory, span / taken)
 
-    def _solve(
-        self, velocity: Callable[..., Any], start: Array, stop: Array, first: Array, moving: PyTree
+    def controller(self) -> diffrax.PIDController:
+        """What chooses the size of a step."""
+        return diffrax.PIDController(rtol=self.rtol, atol=self.atol)
+
+    def solve(
+        self, velocity: Velocity, start: Array, stop: Array, first: Array, moving: PyTree
     ) -> tuple[PyTree, Array]:
         """What moves, at `stop`, nan if that was not reached; and the number of steps taken, 1 at least.
 
@@ -84,7 +93,7 @@ class flow(Dynamics):
             stop,
             first,
             moving,
-            stepsize_controller=diffrax.PIDController(rtol=self.rtol, atol=self.atol),
+            stepsize_controller=self.controller(),
             saveat=diffrax.SaveAt(t1=True),
             max_steps=self.max_steps,
             throw=False,
@@ -93,3 +102,19 @@ class flow(Dynamics):
         solved = solution.result == diffrax.RESULTS.successful
         end = jax.tree.map(lambda y: jnp.where(solved, y[-1], jnp.nan), solution.ys)
         return end, jnp.maximum(solution.stats["num_accepted_steps"], 1)
+
+
+# What solves a flow: `flow.solve`, or another of the same arguments and results.
+Solve = Callable[[flow, Velocity, Array, Array, Array, PyTree], tuple[PyTree, Array]]
+
+_in_place_of_diffrax: ContextVar[Solve | None] = ContextVar("in_place_of_diffrax", default=None)
+
+
+@contextlib.contextmanager
+def solved_by(solve: Solve) -> Iterator[None]:
+    """Inside, flows that are advanced, or traced, are solved by `solve` and not by diffrax."""
+    token = _in_place_of_diffrax.set(solve)
+    try:
+        yield
+    finally:
+        _in_place_of_diffrax.reset(token)

@@ -2,12 +2,16 @@
 
 The choice depends on what was asked (the arm, its numbers, how many lanes and steps) and on the device, and on nothing that
 happens meanwhile: a run that is resumed, or recorded at other times, takes the same path.
+
+Flows are fused only where PHASESCOPE_FUSED=flows asks for it. That is experimental: it agrees with diffrax where the kernels are
+interpreted, and has not been measured on a GPU.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import os
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
 import equinox as eqx
 import jax
@@ -18,11 +22,14 @@ from ...plan.dynamics import State
 from ..calls import stage_length
 from ..job import Job
 from ..precision import exact_numbers
-from ..programs import Inputs, Program, advance_one, begin_run, enter_stage
+from ..programs import Inputs, Program, advance_lanes, advance_one, begin_run, enter_stage
+from .flows import fused_flows
 from .program import Unfusable
 from .runs import check_size, of_single_run
 
 VARIABLE = "PHASESCOPE_FUSED"
+OFF = "0"
+WITH_FLOWS = "flows"
 FUSED_PATH = "fused lanes"
 LEAST_LANES = 1024  # below, a GPU is idle for the most part
 LEAST_WORK = (
@@ -40,8 +47,10 @@ def is_fused(job: Job, index: int) -> bool:
     if not on_this_device() or job.lane_count < LEAST_LANES:
         return False
     stage = job.plan().stages[index]
+    if not stage.dynamics.divisible:
+        return with_flows() and makes_small_flows(job, index)
     length = stage_length(stage)
-    if not stage.dynamics.divisible or length >= MOST_STEPS:
+    if length >= MOST_STEPS:
         return False
     return job.lane_count * length >= LEAST_WORK and makes_small_kernel(job, index)
 
@@ -59,36 +68,65 @@ def engine_path(job: Job) -> str:
 
 def on_this_device() -> bool:
     """Whether lanes are fused here at all: on a GPU, unless PHASESCOPE_FUSED is 0."""
-    return jax.default_backend() == "gpu" and os.environ.get(VARIABLE, "") != "0"
+    return jax.default_backend() == "gpu" and os.environ.get(VARIABLE, "") != OFF
+
+
+def with_flows() -> bool:
+    """Whether flows are to be fused too, where lanes are fused at all."""
+    return os.environ.get(VARIABLE, "") == WITH_FLOWS
 
 
 def makes_small_kernel(job: Job, index: int) -> bool:
     """Whether the steps of a stage can be written as a program of few scalar operations; remembered."""
-    single = job.without_lanes()
-    name = (single.shape(), index)
+    return _remembered(_makes_small_kernel, job.without_lanes(), index)
+
+
+def makes_small_flows(job: Job, index: int) -> bool:
+    """Whether a stage consists of flows each of which can be solved by a small kernel; remembered."""
+    two = {name: tuple(column[:2]) for name, column in job.columns.items()}
+    return _remembered(_makes_small_flows, dataclasses.replace(job, columns=two), index)
+
+
+def _remembered(find: Callable[[Job, int], bool], job: Job, index: int) -> bool:
+    name = (find, job.shape(), index)
     if name not in small:
         if len(small) >= SMALL_KEPT:
             small.clear()
-        small[name] = _makes_small_kernel(single, index)
+        with exact_numbers():
+            try:
+                small[name] = find(job, index)
+            except Unfusable:
+                small[name] = False
     return small[name]
 
 
 def _makes_small_kernel(job: Job, index: int) -> bool:
-    program = Program(job.arm)
+    program = Program(job.arm).at_stage(index)
+    inputs = job.inputs()
+    state = _state_in_stage(program, inputs)
+    step = jax.ShapeDtypeStruct((), jnp.int64)
+    one = advance_one(program)
+    check_size(of_single_run(one, inputs.spec, inputs.key, state, (step, step)))
+    return True
+
+
+def _makes_small_flows(job: Job, index: int) -> bool:
+    program = Program(job.arm, is_block=True).at_stage(index)
+    inputs = job.inputs()
+    time = jax.ShapeDtypeStruct((), jnp.float64)
+    state = _state_in_stage(program, inputs)
+    with fused_flows() as flows:
+        eqx.filter_eval_shape(advance_lanes, program, inputs, state, time, time)
+    return flows.count > 0
+
+
+def _state_in_stage(program: Program, inputs: Inputs) -> State:
+    """The shapes of the state at the beginning of the stage of a program."""
 
     def state_in_stage(inputs: Inputs) -> State:
         state = begin_run(program, inputs)[0]
-        for earlier in range(index + 1):
-            state = enter_stage(program.at_stage(earlier), inputs, state)
+        for index in range(program.stage + 1):
+            state = enter_stage(program.at_stage(index), inputs, state)
         return state
 
-    with exact_numbers():
-        inputs = job.inputs()
-        state = eqx.filter_eval_shape(state_in_stage, inputs)
-        step = jax.ShapeDtypeStruct((), jnp.int64)
-        one = advance_one(program.at_stage(index))
-        try:
-            check_size(of_single_run(one, inputs.spec, inputs.key, state, (step, step)))
-        except Unfusable:
-            return False
-    return True
+    return eqx.filter_eval_shape(state_in_stage, inputs)

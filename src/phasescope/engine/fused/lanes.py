@@ -26,19 +26,19 @@ def carry_out(
 ) -> list[Array]:
     """The outputs of a program for vectors of lanes of this shape; the loop runs from step `start` to `stop`."""
     values = dict(zip(program.inputs, inputs, strict=True))
-    values = _period(program, BEFORE, values, shape)
+    values = evaluated(program.in_period(BEFORE), values, shape)
     if program.loop is not None:
         values = values | _results(program, values, start, stop, shape)
-    values = _period(program, AFTER, values, shape)
+    values = evaluated(program.in_period(AFTER), values, shape)
     return [values[node] for node in program.outputs]
 
 
-def _period(
-    program: Program, period: int, values: Mapping[Node, Array], shape: tuple[int, ...]
+def evaluated(
+    nodes: Iterable[Node], values: Mapping[Node, Array], shape: tuple[int, ...]
 ) -> dict[Node, Array]:
-    """The values, with those of one period of the program."""
+    """The values, with those of further nodes, which are in an order in which they can be carried out."""
     found = dict(values)
-    for node in program.in_period(period):
+    for node in nodes:
         if node.is_constant:
             found[node] = filled(shape, node.value, node.dtype)
         elif node.operation == "convert":
@@ -66,7 +66,7 @@ def _results(
         if counts:
             here[loop.counter] = filled(shape, index, loop.counter.dtype)
         here |= {one.inside: x for one, x in zip(loop.carried, carried, strict=True)}
-        here = _period(program, INSIDE, here, shape)
+        here = evaluated(program.in_period(INSIDE), here, shape)
         return tuple(here[one.following] for one in loop.carried)
 
     first = tuple(values[one.first] for one in loop.carried)

@@ -1,0 +1,196 @@
+"""Flows as fused lanes: a block of runs solved by one kernel, in which each of them has a pace of its own.
+
+Inside `fused_flows` a flow that is mapped over lanes is not mapped operation by operation, by which all lanes would take as many
+steps as the slowest: the whole solve is handed over. A flow that is not mapped is solved by diffrax as ever.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from equinox.internal import prevbefore
+from jax import lax
+from jax.custom_batching import custom_vmap
+from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
+from jaxtyping import Array, PyTree
+
+from ...plan.flow import Velocity, flow, solved_by
+from .kernel import WARP, Memory, Way, Work, by_gpu, by_xla
+from .paced import Control, Interval
+from .pairs import Pair, pair_of
+from .program import Unfusable
+from .rates import Field, field_of
+from .stages import in_a_loop, written_out
+
+LARGEST_WRITTEN_OUT = 1500  # scalar operations of a step whose stages are written out one by one
+MOST_STEPS = 2**31 - 1  # a kernel counts them in 32 bits
+ULPS = 100  # a step that ends this near to the end of the interval ends there, as in diffrax
+
+
+@contextlib.contextmanager
+def fused_flows(way: Way | None = None) -> Iterator[FusedFlows]:
+    """Inside, flows that are mapped over lanes are solved by one kernel, or in another way that is given."""
+    if way is None:
+        way = by_gpu if jax.default_backend() == "gpu" else by_xla
+    flows = FusedFlows(way)
+    with solved_by(flows.solve):
+        yield flows
+
+
+@dataclasses.dataclass
+class FusedFlows:
+    """What solves flows as fused lanes. `count` is how many of them were mapped over lanes so far."""
+
+    way: Way
+    count: int = 0
+
+    def solve(
+        self,
+        moves: flow,
+        velocity: Velocity,
+        start: Array,
+        stop: Array,
+        first: Array,
+        moving: PyTree,
+    ) -> tuple[PyTree, Array]:
+        """As `flow.solve`. Raises `Unfusable` if it is mapped over lanes and cannot be written as a small kernel."""
+        leaves, structure = jax.tree.flatten(moving)
+
+        def flat(time: Array, *leaves: Array) -> list[Array]:
+            return jax.tree.leaves(velocity(time, jax.tree.unflatten(structure, leaves), None))
+
+        traced, behind = _arguments_explicit(jax.make_jaxpr(flat)(start, *leaves))
+
+        @custom_vmap
+        def solved(behind: Any, ends: Any, tolerances: Any, leaves: Any) -> Any:
+            def velocity(time: Array, leaves: Any, _: Any) -> Any:
+                return jaxpr_as_fun(traced)(*behind, time, *leaves)
+
+            return flow.solve(moves, velocity, *ends, leaves)
+
+        @solved.def_vmap
+        def rule(lanes: int, mapped: Any, *given: Any) -> Any:
+            self.count += 1
+            spread = functools.partial(_spread, lanes=lanes)
+            ends, taken = self.on_lanes(moves, traced, *jax.tree.map(spread, given, tuple(mapped)))
+            return (ends, taken), ([True] * len(ends), True)
+
+        tolerances = (jnp.asarray(moves.rtol, float), jnp.asarray(moves.atol, float))
+        ends, taken = solved(behind, (start, stop, first), tolerances, leaves)
+        return jax.tree.unflatten(structure, ends), taken
+
+    def on_lanes(
+        self,
+        moves: flow,
+        traced: ClosedJaxpr,
+        behind: Sequence[Array],
+        ends: tuple[Array, Array, Array],
+        tolerances: tuple[Array, Array],
+        leaves: Sequence[Array],
+    ) -> tuple[list[Array], Array]:
+        """The same for many runs, lanes first; `traced` is the velocity of `(*behind, time, *leaves)`."""
+        field = field_of(traced, _of_one_run(behind), _of_one_run(leaves))
+        rows = _vectors(behind)
+        resting = [rows[node.value] for node in field.resting]
+        moving = _vectors(leaves)
+        work = _work(moves, field, resting, _interval(*ends, *tolerances), moving)
+        *moved, taken, is_solved = self.way(work)
+        found = []
+        for leaf in leaves:
+            size = leaf[0].size
+            end = jnp.stack(moved[:size], axis=-1) if size else leaf.reshape(len(leaf), 0)
+            moved = moved[size:]
+            found.append(jnp.where(is_solved[:, None], end, jnp.nan).reshape(leaf.shape))
+        return found, jnp.maximum(taken, 1).astype(int)
+
+
+def _arguments_explicit(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Any]]:
+    """A traced function with what was behind it, and is not known yet, as its first arguments; and these arguments."""
+    jaxpr = closed.jaxpr
+    known = [not isinstance(x, jax.core.Tracer) for x in closed.consts]
+    pairs = list(zip(jaxpr.constvars, closed.consts, known, strict=True))
+    behind = [(variable, x) for variable, x, is_known in pairs if not is_known]
+    rest = [(variable, x) for variable, x, is_known in pairs if is_known]
+    explicit = jaxpr.replace(
+        constvars=[variable for variable, _ in rest],
+        invars=[*(variable for variable, _ in behind), *jaxpr.invars],
+        debug_info=None,
+    )
+    return ClosedJaxpr(explicit, [x for _, x in rest]), [x for _, x in behind]
+
+
+def _spread(x: Array, is_mapped: bool, lanes: int) -> Array:
+    """An argument of one solve, as one for each lane."""
+    return x if is_mapped else jnp.broadcast_to(x, (lanes, *x.shape))
+
+
+def _of_one_run(arrays: Sequence[Array]) -> list[jax.ShapeDtypeStruct]:
+    return [jax.ShapeDtypeStruct(x.shape[1:], x.dtype) for x in arrays]
+
+
+def _vectors(arrays: Sequence[Array]) -> list[Array]:
+    """The scalars of some arrays, lanes first, as vectors of lanes."""
+    return [row for x in arrays for row in x.reshape(len(x), -1).T]
+
+
+def _interval(start: Array, stop: Array, first: Array, rtol: Array, atol: Array) -> Interval:
+    nearly = lax.fori_loop(0, ULPS, lambda _, time: prevbefore(time), stop)
+    return Interval(
+        start=start,
+        stop=stop,
+        nearly=nearly,
+        following=jnp.minimum(start + first, stop),
+        rtol=rtol,
+        atol=atol,
+    )
+
+
+def _work(
+    moves: flow, field: Field, resting: list[Array], interval: Interval, moving: list[Array]
+) -> Work:
+    """A solve as the work of a kernel."""
+    pair = pair_of(moves.solver)
+    control = _control(moves, pair)
+    loops = not _is_small(pair, field, len(moving))
+
+    def body(table: Any, memory: Memory, loaded: list[Array]) -> list[Array]:
+        rest = loaded[: len(resting)]
+        ends = Interval(*loaded[len(rest) : len(rest) + len(interval)])
+        first = tuple(loaded[len(rest) + len(interval) :])
+        rate = field.rate(rest, first[0].shape)
+        step = functools.partial(written_out, pair, rate)
+        if loops:
+            step = functools.partial(in_a_loop, pair, rate, table, memory)
+        moved, taken, is_solved = control.solve(step, ends, first)
+        return [*moved, taken, is_solved]
+
+    kinds = [*(x.dtype for x in moving), np.dtype("int32"), np.dtype(bool)]
+    rows = pair.stages * len(moving) if loops else 0
+    table = jnp.asarray(pair.table())
+    return Work(body, [*resting, *interval, *moving], kinds, table, memory=rows, block=WARP)
+
+
+def _is_small(pair: Pair, field: Field, moving: int) -> bool:
+    """Whether the stages of a step may be written out one by one."""
+    return pair.stages * field.program.size + 2 * pair.products * moving <= LARGEST_WRITTEN_OUT
+
+
+def _control(moves: flow, pair: Pair) -> Control:
+    """How the flow chooses its steps."""
+    pid = moves.controller()
+    if moves.max_steps > MOST_STEPS:
+        raise Unfusable(f"it may take {moves.max_steps} steps, more than {MOST_STEPS}")
+    return Control(
+        order=pair.order,
+        safety=float(pid.safety),
+        least=float(pid.factormin),
+        most=float(pid.factormax),
+        max_steps=moves.max_steps,
+    )
