@@ -27,7 +27,7 @@ from .paced import Control, Interval
 from .pairs import Pair, pair_of
 from .program import Unfusable
 from .rates import Field, field_of
-from .stages import in_a_loop, written_out
+from .stages import Looped, WrittenOut
 
 LARGEST_WRITTEN_OUT = 1500  # scalar operations of a step whose stages are written out one by one
 MOST_STEPS = 2**31 - 1  # a kernel counts them in 32 bits
@@ -101,7 +101,10 @@ class FusedFlows:
         resting = [rows[node.value] for node in field.resting]
         moving = _vectors(leaves)
         work = _work(moves, field, resting, _interval(*ends, *tolerances), moving)
-        *moved, taken, is_solved = self.way(work)
+        vectors, held = self.way(work)
+        *moved, taken, is_solved = vectors
+        if held is not None:
+            moved = list(held)
         found = []
         for leaf in leaves:
             size = leaf[0].size
@@ -159,22 +162,27 @@ def _work(
     pair = pair_of(moves.solver)
     control = _control(moves, pair)
     loops = not _is_small(pair, field, len(moving))
+    width = len(moving)
 
-    def body(table: Any, memory: Memory, loaded: list[Array]) -> list[Array]:
+    def body(table: Any, memory: Memory, loaded: list[Array]) -> tuple[list[Array], Any]:
         rest = loaded[: len(resting)]
         ends = Interval(*loaded[len(rest) : len(rest) + len(interval)])
-        first = tuple(loaded[len(rest) + len(interval) :])
-        rate = field.rate(rest, first[0].shape)
-        step = functools.partial(written_out, pair, rate)
+        rate = field.rate(rest, ends.start.shape)
         if loops:
-            step = functools.partial(in_a_loop, pair, rate, table, memory)
-        moved, taken, is_solved = control.solve(step, ends, first)
-        return [*moved, taken, is_solved]
+            stages = Looped(pair, rate, width, table, memory)
+            held, taken, is_solved = control.solve(stages, ends, memory.first())
+            return [taken, is_solved], held
+        first = tuple(loaded[-width:])
+        moved, taken, is_solved = control.solve(WrittenOut(pair, rate), ends, first)
+        return [*moved, taken, is_solved], None
 
-    kinds = [*(x.dtype for x in moving), np.dtype("int32"), np.dtype(bool)]
-    rows = pair.stages * len(moving) if loops else 0
+    given = [*resting, *interval]
+    counts = [np.dtype("int32"), np.dtype(bool)]
     table = jnp.asarray(pair.table())
-    return Work(body, [*resting, *interval, *moving], kinds, table, memory=rows, block=WARP)
+    if loops:
+        rows = jnp.stack(moving)
+        return Work(body, given, counts, table, rows, Looped.rows(pair, width), block=WARP)
+    return Work(body, [*given, *moving], [*(x.dtype for x in moving), *counts], table, block=WARP)
 
 
 def _is_small(pair: Pair, field: Field, moving: int) -> bool:

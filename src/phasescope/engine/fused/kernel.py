@@ -24,69 +24,76 @@ WARP = 32  # threads that go together
 
 
 class Memory(Protocol):
-    """Vectors of lanes that are found again by a number, where registers cannot be.
+    """Vectors of lanes that are found by the number of their row, as registers cannot be.
 
-    What `empty` gives is carried along: `write` gives what holds the new vector too.
+    What `first` gives is carried along: `write` gives what holds the new vector too.
     """
 
-    def empty(self) -> Any: ...
+    def first(self) -> Any: ...
 
     def write(self, held: Any, row: Array, vector: Array) -> Any: ...
 
     def read(self, held: Any, row: Array) -> Array: ...
 
 
-# Of numbers that all lanes share (indexed one at a time), memory, and vectors of lanes: gives vectors of lanes.
-Body = Callable[[Any, Memory, list[Array]], list[Array]]
+# Of numbers that all lanes share (indexed one at a time), memory, and vectors of lanes: gives vectors of lanes, and what is
+# held in memory at the end.
+Body = Callable[[Any, Memory, list[Array]], tuple[list[Array], Any]]
 
 
 @dataclasses.dataclass(frozen=True)
 class Work:
     """What a kernel does: `body`, of vectors of lanes, for every block of lanes.
 
-    `kinds` are those of its results, `memory` the vectors that it needs memory for, `block` the lanes of a block.
+    - `inputs`: vectors of lanes. `shared`: numbers that all lanes share.
+    - `kinds`: of its results.
+    - `rows`: vectors that its memory holds at the beginning, in the first rows; what they are at the end is given back.
+    - `memory`: how many rows of memory it needs; 0 if none.
+    - `block`: how many lanes go together.
     """
 
     body: Body
     inputs: Sequence[Array]
     kinds: Sequence[np.dtype]
     shared: Array
+    rows: Array | None = None
     memory: int = 0
     block: int = BLOCK
 
 
-# Carries out some work, by a kernel or without.
-Way = Callable[[Work], list[Array]]
+# Carries out some work, by a kernel or without: gives the vectors, and the rows if it has some.
+Way = Callable[[Work], tuple[list[Array], Array | None]]
 
 
-def by_gpu(work: Work) -> list[Array]:
+def by_gpu(work: Work) -> tuple[list[Array], Array | None]:
     """By one kernel."""
     from jax.experimental.pallas import triton
 
     return _called(work, {"compiler_params": triton.CompilerParams(num_warps=work.block // WARP)})
 
 
-def by_interpreter(work: Work) -> list[Array]:
+def by_interpreter(work: Work) -> tuple[list[Array], Array | None]:
     """By the same kernel, carried out step by step without a GPU."""
     return _called(work, {"interpret": True})
 
 
-def by_xla(work: Work) -> list[Array]:
+def by_xla(work: Work) -> tuple[list[Array], Array | None]:
     """Without a kernel: compiled by XLA for any device."""
-    shape = work.inputs[0].shape
-    return work.body(work.shared, _InArray(work.memory, shape), list(work.inputs))
+    memory = _InArray(work.rows, work.memory)
+    vectors, held = work.body(work.shared, memory, list(work.inputs))
+    return vectors, None if work.rows is None else held[: len(work.rows)]
 
 
 def on_gpu(program: Program, inputs: Sequence[Array], start: Array, stop: Array) -> list[Array]:
     """The outputs of a program for vectors of lanes, by one kernel."""
-    return by_gpu(_work(program, inputs, start, stop))
+    return by_gpu(_work(program, inputs, start, stop))[0]
 
 
 def interpreted(
     program: Program, inputs: Sequence[Array], start: Array, stop: Array
 ) -> list[Array]:
     """The same kernel, carried out step by step without a GPU."""
-    return by_interpreter(_work(program, inputs, start, stop))
+    return by_interpreter(_work(program, inputs, start, stop))[0]
 
 
 def without_kernel(
@@ -99,21 +106,24 @@ def without_kernel(
 def _work(program: Program, inputs: Sequence[Array], start: Array, stop: Array) -> Work:
     """A program from its first to its last step."""
 
-    def body(steps: Any, memory: Memory, loaded: list[Array]) -> list[Array]:
-        return carry_out(program, loaded, steps[0], steps[1], (BLOCK,))
+    def body(steps: Any, memory: Memory, loaded: list[Array]) -> tuple[list[Array], None]:
+        return carry_out(program, loaded, steps[0], steps[1], (BLOCK,)), None
 
     kinds = [node.dtype for node in program.outputs]
     return Work(body, inputs, kinds, jnp.stack([start, stop]).astype(jnp.int32))
 
 
+@dataclasses.dataclass(frozen=True)
 class _InArray:
     """Memory of XLA: one array."""
 
-    def __init__(self, rows: int, shape: tuple[int, ...]) -> None:
-        self.shape = (rows, *shape)
+    rows: Array | None
+    count: int
 
-    def empty(self) -> Array:
-        return jnp.zeros(self.shape)
+    def first(self) -> Array | None:
+        if self.rows is None:
+            return None
+        return jnp.pad(self.rows, ((0, self.count - len(self.rows)), (0, 0)))
 
     def write(self, held: Array, row: Array, vector: Array) -> Array:
         return held.at[row].set(vector)
@@ -122,14 +132,22 @@ class _InArray:
         return held[row]
 
 
+@dataclasses.dataclass(frozen=True)
 class _InKernel:
-    """Memory of a kernel: its own part of an array that nobody else looks at."""
+    """Memory of a kernel: its lanes of an array that it alone writes to. `rows` are those that were given."""
 
-    def __init__(self, ref: Any) -> None:
-        self.ref = ref
+    rows: Any
+    ref: Any
 
-    def empty(self) -> tuple[()]:
+    def first(self) -> tuple[()]:
+        if self.rows is not None:
+            jax.lax.fori_loop(np.int32(0), self.rows.shape[0], self._copy, ())
         return ()
+
+    def _copy(self, row: Any, nothing: tuple[()]) -> tuple[()]:
+        row = jax.lax.convert_element_type(row, np.int32)
+        self.ref[row, :] = self.rows[row, :]
+        return nothing
 
     def write(self, held: tuple[()], row: Array, vector: Array) -> tuple[()]:
         self.ref[row, :] = vector
@@ -139,7 +157,7 @@ class _InKernel:
         return self.ref[row, :]
 
 
-def _called(work: Work, options: dict[str, Any]) -> list[Array]:
+def _called(work: Work, options: dict[str, Any]) -> tuple[list[Array], Array | None]:
     """One call of the kernel. Numbers of one kind come and go as the rows of one array, lanes last."""
     lanes = work.inputs[0].shape[-1]
     padded = -(-lanes // work.block) * work.block
@@ -147,24 +165,26 @@ def _called(work: Work, options: dict[str, Any]) -> list[Array]:
     wanted = _by_kind(work.kinds)
     arrays = [_rows([work.inputs[i] for i in places], padded) for places in given.values()]
     results = [(len(places), kind) for kind, places in wanted.items()]
-    if work.memory:
-        results.append((work.memory, "float64"))
+    if work.rows is not None:
+        arrays.append(_padded(work.rows, padded))
+        results.append((work.memory, work.rows.dtype.name))
 
     def kernel(shared: Any, *refs: Any) -> None:
-        sources = dict(zip(given, refs, strict=False))
-        targets = dict(zip(wanted, refs[len(given) :], strict=False))
-        loaded = [_load(sources, given, place, x.dtype) for place, x in enumerate(work.inputs)]
-        outputs = work.body(shared, _InKernel(refs[-1]), loaded)
-        for kind, places in wanted.items():
+        sources, targets = refs[: len(arrays)], refs[len(arrays) :]
+        memory = _InKernel(None, None) if work.rows is None else _InKernel(sources[-1], targets[-1])
+        by_kind = dict(zip(given, sources, strict=False))
+        loaded = [_load(by_kind, given, place, x.dtype) for place, x in enumerate(work.inputs)]
+        outputs, _ = work.body(shared, memory, loaded)
+        for target, (kind, places) in zip(targets, wanted.items(), strict=False):
             for row, place in enumerate(places):
-                targets[kind][row, :] = outputs[place].astype(kind)
+                target[row, :] = outputs[place].astype(kind)
 
     found = pallas.pallas_call(
         kernel,
         grid=(padded // work.block,),
         in_specs=[
             _whole(work.shared.size),
-            *(_rows_of_block(len(places), work.block) for places in given.values()),
+            *(_rows_of_block(len(array), work.block) for array in arrays),
         ],
         out_specs=[_rows_of_block(rows, work.block) for rows, _ in results],
         out_shape=[jax.ShapeDtypeStruct((rows, padded), kind) for rows, kind in results],
@@ -175,7 +195,8 @@ def _called(work: Work, options: dict[str, Any]) -> list[Array]:
         for places, array in zip(wanted.values(), found, strict=False)
         for row, place in enumerate(places)
     }
-    return [vectors[place] for place in range(len(work.kinds))]
+    rows = None if work.rows is None else found[-1][: len(work.rows), :lanes]
+    return [vectors[place] for place in range(len(work.kinds))], rows
 
 
 def _load(sources: dict[str, Any], given: dict[str, list[int]], place: int, dtype: Any) -> Array:
@@ -199,7 +220,12 @@ def _by_kind(dtypes: Sequence[Any]) -> dict[str, list[int]]:
 
 def _rows(vectors: Sequence[Array], lanes: int) -> Array:
     """Vectors as the rows of one array, with so many lanes: those that are missing repeat the last."""
-    rows = jnp.stack([x.astype(jnp.int32) if x.dtype == bool else x for x in vectors])
+    return _padded(
+        jnp.stack([x.astype(jnp.int32) if x.dtype == bool else x for x in vectors]), lanes
+    )
+
+
+def _padded(rows: Array, lanes: int) -> Array:
     return jnp.pad(rows, ((0, 0), (0, lanes - rows.shape[1])), mode="edge")
 
 

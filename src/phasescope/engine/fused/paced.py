@@ -7,9 +7,7 @@ for vectors of lanes with the operations that a kernel has. A lane that has come
 from __future__ import annotations
 
 import dataclasses
-import functools
-from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
@@ -17,7 +15,7 @@ from jax import lax
 from jaxtyping import Array
 
 from .operations import filled, maximum, minimum
-from .stages import Step, Vectors, like
+from .stages import Stages, Tolerances, like
 
 
 class Interval(NamedTuple):
@@ -33,13 +31,17 @@ class Interval(NamedTuple):
     rtol: Array
     atol: Array
 
+    @property
+    def tolerances(self) -> Tolerances:
+        return Tolerances(self.rtol, self.atol)
+
 
 class Lanes(NamedTuple):
-    """Where the lanes are: their time, the end of their next step, what moves, and the steps tried and taken so far."""
+    """Where the lanes are: their time, the end of their next step, what holds what moves, and the steps tried and taken."""
 
     time: Array
     following: Array
-    moving: Vectors
+    held: Any
     tried: Array
     taken: Array
 
@@ -57,10 +59,8 @@ class Control:
     most: float
     max_steps: int
 
-    def solve(
-        self, step: Step, interval: Interval, moving: Vectors
-    ) -> tuple[Vectors, Array, Array]:
-        """What moves at the end, the number of steps taken, and whether the end was reached."""
+    def solve(self, stages: Stages, interval: Interval, held: Any) -> tuple[Any, Array, Array]:
+        """What moves at the end, as the stages hold it, the number of steps taken, and whether the end was reached."""
 
         def is_on_its_way(lanes: Lanes) -> Array:
             """A step that has no end (NaN) leads nowhere."""
@@ -72,39 +72,33 @@ class Control:
             return jnp.max(is_on_its_way(lanes).astype(jnp.int32)) > np.int32(0)
 
         def go_on(lanes: Lanes) -> Lanes:
-            after = self._tried(step, interval, lanes)
-            chosen = functools.partial(lax.select, is_on_its_way(lanes))
-            return Lanes(
-                time=chosen(after.time, lanes.time),
-                following=chosen(after.following, lanes.following),
-                moving=tuple(map(chosen, after.moving, lanes.moving)),
-                tried=chosen(after.tried, lanes.tried),
-                taken=chosen(after.taken, lanes.taken),
-            )
+            return self._stepped(stages, interval, lanes, is_on_its_way(lanes))
 
         nothing = filled(interval.start.shape, 0, np.int32)
-        first = Lanes(interval.start, interval.following, moving, nothing, nothing)
+        first = Lanes(interval.start, interval.following, held, nothing, nothing)
         last = lax.while_loop(anybody, go_on, first)
-        return last.moving, last.taken, lax.ge(last.time, interval.stop)
+        return last.held, last.taken, lax.ge(last.time, interval.stop)
 
-    def _tried(self, step: Step, interval: Interval, lanes: Lanes) -> Lanes:
-        """One step of every lane: taken if its error is small, else to be tried again with a smaller size."""
-        moved, errors = step(lanes.time, lanes.following, lanes.moving)
-        error = _in_tolerances(interval, lanes.moving, moved, errors)
+    def _stepped(self, stages: Stages, interval: Interval, lanes: Lanes, goes: Array) -> Lanes:
+        """One step of the lanes that go: taken if its error is small, else to be tried again with a smaller size."""
+        tried, error = stages.tried(
+            lanes.time, lanes.following, interval.tolerances, lanes.held
+        )
         keeps = lax.lt(error, like(error, 1.0))
         size = (lanes.following - lanes.time) * self._factor(error, keeps)
         begin = lax.select(keeps, lanes.following, lanes.time)
         time = minimum(begin, interval.stop)
         halfway = time + like(time, 0.5) * (interval.stop - time)
         clipped = lax.select(keeps, interval.stop, halfway)
-        following = begin + size
+        end = begin + size
+        following = lax.select(lax.gt(end, interval.nearly), clipped, end)
         one = filled(lanes.tried.shape, 1, np.int32)
         return Lanes(
-            time=time,
-            following=lax.select(lax.gt(following, interval.nearly), clipped, following),
-            moving=tuple(map(functools.partial(lax.select, keeps), moved, lanes.moving)),
-            tried=lanes.tried + one,
-            taken=lax.select(keeps, lanes.taken + one, lanes.taken),
+            time=lax.select(goes, time, lanes.time),
+            following=lax.select(goes, following, lanes.following),
+            held=stages.kept(goes & keeps, tried, lanes.held),
+            tried=lax.select(goes, lanes.tried + one, lanes.tried),
+            taken=lax.select(goes & keeps, lanes.taken + one, lanes.taken),
         )
 
     def _factor(self, error: Array, keeps: Array) -> Array:
@@ -113,18 +107,3 @@ class Control:
         least = lax.select(keeps, like(error, 1.0), like(error, self.least))
         most = lax.select(keeps, like(error, self.most), like(error, self.safety))
         return minimum(maximum(like(error, self.safety) * ideal, least), most)
-
-
-def _in_tolerances(
-    interval: Interval, before: Vectors, after: Vectors, errors: Sequence[Array]
-) -> Array:
-    """The error of a step in units of what is tolerated, root mean square; infinite where it is NaN."""
-    squares = []
-    for old, new, error in zip(before, after, errors, strict=True):
-        new = lax.select(lax.ne(new, new), old, new)
-        error = lax.select(lax.ne(error, error), like(error, np.inf), error)
-        size = maximum(maximum(old, -old), maximum(new, -new))
-        ratio = error / (interval.atol + size * interval.rtol)
-        squares.append(ratio * ratio)
-    total = functools.reduce(lax.add, squares)
-    return lax.sqrt(total) / like(total, float(np.sqrt(len(squares))))
