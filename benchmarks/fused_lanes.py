@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -312,31 +312,44 @@ def main() -> int:
     if chosen.child:
         child(chosen.child, chosen.lanes, chosen.steps, chosen.json)
         return 0
+    flags = {"lanes": chosen.lanes, "steps": chosen.steps}
+    found, failed = in_children(__file__, chosen.only or SECTIONS, flags, chosen.limit)
+    return summary(found, failed, chosen.json)
+
+
+def in_children(
+    script: str, names: Iterable[str], flags: dict[str, Any], limit: float
+) -> tuple[dict[str, Any], list[str]]:
+    """Every section in a process of its own, which `--child` asks for: what each wrote down, and who failed."""
     found: dict[str, Any] = {}
     failed: list[str] = []
-    for name in chosen.only or SECTIONS:
+    given = {f"--{name}": str(value) for name, value in flags.items() if value is not None}
+    for name in names:
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "lines.json"
-            words = [sys.executable, __file__, "--child", name, "--json", str(out)]
-            for flag in ("lanes", "steps"):
-                given = getattr(chosen, flag)
-                words += [] if given is None else [f"--{flag}", str(given)]
+            words = [sys.executable, script, "--child", name, "--json", str(out)]
             try:
-                subprocess.run(words, check=True, timeout=chosen.limit)
+                more = [word for pair in given.items() for word in pair]
+                subprocess.run([*words, *more], check=True, timeout=limit)
             except subprocess.TimeoutExpired:
-                failed.append(f"{name} (not finished within {chosen.limit:g} s)")
+                failed.append(f"{name} (not finished within {limit:g} s)")
             except subprocess.CalledProcessError as problem:
                 failed.append(f"{name} (exit status {problem.returncode})")
             if out.exists():
                 found[name] = json.loads(out.read_text())
+    return found, failed
+
+
+def summary(found: dict[str, Any], failed: list[str], file: Path | None) -> int:
+    """All numbers as a table, what failed and what was missed, also into a file; the exit status."""
     lines = [line for one in found.values() for line in one["results"]]
     missed = [f"{line['section']}: {line['name']}" for line in lines if not line["ok"]]
     print_table(found)
     for what, names in (("Failed", failed), ("Missed", missed)):
         if names:
             print(f"{what}: {'; '.join(names)}.")
-    if chosen.json:
-        chosen.json.write_text(json.dumps({"sections": found, "failed": failed}, indent=1) + "\n")
+    if file:
+        file.write_text(json.dumps({"sections": found, "failed": failed}, indent=1) + "\n")
     return 1 if failed or missed else 0
 
 

@@ -37,9 +37,9 @@ class Program:
     """Which program it is: that of an arm, for one run or for a block of them, at one of its stages.
 
     It is a static argument: programs that are equal are compiled once. With `fused` the runs of a block are fused lanes
-    in this stage: one kernel takes them from record to record (or, of a flow, one for each that it solves). Of the observables only those of `keep` are brought
-    back (None: all), and those that `reduce` needs are looked at; of what is inspected at the end of a stage, those of
-    `inspects`. No other is computed.
+    in this stage: one kernel takes them from record to record, one for each flow if it has flows. Of the observables only
+    those of `keep` are brought back (None: all), and those that `reduce` needs are looked at; of what is inspected at the
+    end of a stage, those of `inspects`. No other is computed.
     """
 
     arm: Arm

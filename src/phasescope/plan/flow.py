@@ -17,6 +17,7 @@ from .dynamics import Dynamics, State, everything, is_finite, put
 # Of a time, what moves, and arguments that are not used: the velocity of what moves.
 Velocity = Callable[[Any, Any, Any], Any]
 
+
 class flow(Dynamics):
     """An ordinary differential equation `d where(params) / dt = field(params)`, with error control.
 

@@ -26,7 +26,7 @@ from .kernel import WARP, Memory, Way, Work, by_gpu, by_xla
 from .paced import Control, Interval
 from .pairs import Pair, pair_of
 from .program import Unfusable
-from .rates import Field, field_of
+from .rates import Explicit, Field, field_of
 from .stages import Looped, WrittenOut
 
 LARGEST_WRITTEN_OUT = 1500  # scalar operations of a step whose stages are written out one by one
@@ -66,20 +66,18 @@ class FusedFlows:
         def flat(time: Array, *leaves: Array) -> list[Array]:
             return jax.tree.leaves(velocity(time, jax.tree.unflatten(structure, leaves), None))
 
-        traced, behind = _arguments_explicit(jax.make_jaxpr(flat)(start, *leaves))
+        velocity_of, behind = _explicit(jax.make_jaxpr(flat)(start, *leaves))
 
         @custom_vmap
         def solved(behind: Any, ends: Any, tolerances: Any, leaves: Any) -> Any:
-            def velocity(time: Array, leaves: Any, _: Any) -> Any:
-                return jaxpr_as_fun(traced)(*behind, time, *leaves)
-
-            return flow.solve(moves, velocity, *ends, leaves)
+            return flow.solve(moves, lambda s, y, _: velocity_of(behind, s, y), *ends, leaves)
 
         @solved.def_vmap
         def rule(lanes: int, mapped: Any, *given: Any) -> Any:
             self.count += 1
             spread = functools.partial(_spread, lanes=lanes)
-            ends, taken = self.on_lanes(moves, traced, *jax.tree.map(spread, given, tuple(mapped)))
+            arrays = jax.tree.map(spread, given, tuple(mapped))
+            ends, taken = self.on_lanes(moves, velocity_of, *arrays)
             return (ends, taken), ([True] * len(ends), True)
 
         tolerances = (jnp.asarray(moves.rtol, float), jnp.asarray(moves.atol, float))
@@ -89,14 +87,14 @@ class FusedFlows:
     def on_lanes(
         self,
         moves: flow,
-        traced: ClosedJaxpr,
+        velocity_of: Explicit,
         behind: Sequence[Array],
         ends: tuple[Array, Array, Array],
         tolerances: tuple[Array, Array],
         leaves: Sequence[Array],
     ) -> tuple[list[Array], Array]:
-        """The same for many runs, lanes first; `traced` is the velocity of `(*behind, time, *leaves)`."""
-        field = field_of(traced, _of_one_run(behind), _of_one_run(leaves))
+        """The same for many runs, lanes first."""
+        field = field_of(velocity_of, _of_one_run(behind), _of_one_run(leaves))
         rows = _vectors(behind)
         resting = [rows[node.value] for node in field.resting]
         moving = _vectors(leaves)
@@ -114,19 +112,19 @@ class FusedFlows:
         return found, jnp.maximum(taken, 1).astype(int)
 
 
-def _arguments_explicit(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Any]]:
-    """A traced function with what was behind it, and is not known yet, as its first arguments; and these arguments."""
-    jaxpr = closed.jaxpr
-    known = [not isinstance(x, jax.core.Tracer) for x in closed.consts]
-    pairs = list(zip(jaxpr.constvars, closed.consts, known, strict=True))
-    behind = [(variable, x) for variable, x, is_known in pairs if not is_known]
-    rest = [(variable, x) for variable, x, is_known in pairs if is_known]
-    explicit = jaxpr.replace(
-        constvars=[variable for variable, _ in rest],
-        invars=[*(variable for variable, _ in behind), *jaxpr.invars],
-        debug_info=None,
-    )
-    return ClosedJaxpr(explicit, [x for _, x in rest]), [x for _, x in behind]
+def _explicit(traced: ClosedJaxpr) -> tuple[Explicit, list[Array]]:
+    """A traced velocity as a function that has all it depends on among its arguments; and what was behind it."""
+    unknown = [isinstance(x, jax.core.Tracer) for x in traced.consts]
+
+    def velocity_of(behind: Sequence[Any], time: Any, leaves: Sequence[Any]) -> list[Any]:
+        given = iter(behind)
+        pairs = zip(traced.consts, unknown, strict=True)
+        consts = [next(given) if is_unknown else x for x, is_unknown in pairs]
+        return jaxpr_as_fun(ClosedJaxpr(traced.jaxpr, consts))(time, *leaves)
+
+    return velocity_of, [
+        x for x, is_unknown in zip(traced.consts, unknown, strict=True) if is_unknown
+    ]
 
 
 def _spread(x: Array, is_mapped: bool, lanes: int) -> Array:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -23,6 +23,7 @@ BLOCK = 128  # lanes of one block of threads: a power of two; 32 to 256 were equ
 WARP = 32  # threads that go together
 
 
+@runtime_checkable
 class Memory(Protocol):
     """Vectors of lanes that are found by the number of their row, as registers cannot be.
 
@@ -31,9 +32,9 @@ class Memory(Protocol):
 
     def first(self) -> Any: ...
 
-    def write(self, held: Any, row: Array, vector: Array) -> Any: ...
+    def write(self, held: Any, row: Any, vector: Array) -> Any: ...
 
-    def read(self, held: Any, row: Array) -> Array: ...
+    def read(self, held: Any, row: Any) -> Array: ...
 
 
 # Of numbers that all lanes share (indexed one at a time), memory, and vectors of lanes: gives vectors of lanes, and what is
@@ -125,10 +126,10 @@ class _InArray:
             return None
         return jnp.pad(self.rows, ((0, self.count - len(self.rows)), (0, 0)))
 
-    def write(self, held: Array, row: Array, vector: Array) -> Array:
+    def write(self, held: Array, row: Any, vector: Array) -> Array:
         return held.at[row].set(vector)
 
-    def read(self, held: Array, row: Array) -> Array:
+    def read(self, held: Array, row: Any) -> Array:
         return held[row]
 
 
@@ -149,11 +150,11 @@ class _InKernel:
         self.ref[row, :] = self.rows[row, :]
         return nothing
 
-    def write(self, held: tuple[()], row: Array, vector: Array) -> tuple[()]:
+    def write(self, held: tuple[()], row: Any, vector: Array) -> tuple[()]:
         self.ref[row, :] = vector
         return held
 
-    def read(self, held: tuple[()], row: Array) -> Array:
+    def read(self, held: tuple[()], row: Any) -> Array:
         return self.ref[row, :]
 
 
@@ -199,18 +200,20 @@ def _called(work: Work, options: dict[str, Any]) -> tuple[list[Array], Array | N
     return [vectors[place] for place in range(len(work.kinds))], rows
 
 
-def _load(sources: dict[str, Any], given: dict[str, list[int]], place: int, dtype: Any) -> Array:
+def _load(
+    sources: dict[str, Any], given: dict[str, list[int]], place: int, dtype: np.dtype
+) -> Array:
     kind = _kind(dtype)
     loaded = sources[kind][given[kind].index(place), :]
-    return loaded != jnp.zeros_like(loaded) if dtype == bool else loaded
+    return loaded != jnp.zeros_like(loaded) if dtype.kind == "b" else loaded
 
 
-def _kind(dtype: Any) -> str:
+def _kind(dtype: np.dtype) -> str:
     """The kind of number that memory holds; truth values are kept as integers."""
-    return "int32" if dtype == bool else np.dtype(dtype).name
+    return "int32" if dtype.kind == "b" else dtype.name
 
 
-def _by_kind(dtypes: Sequence[Any]) -> dict[str, list[int]]:
+def _by_kind(dtypes: Sequence[np.dtype]) -> dict[str, list[int]]:
     """The places of vectors, by the kind of number that memory holds of them."""
     found: dict[str, list[int]] = {}
     for place, dtype in enumerate(dtypes):

@@ -81,9 +81,7 @@ class Control:
 
     def _stepped(self, stages: Stages, interval: Interval, lanes: Lanes, goes: Array) -> Lanes:
         """One step of the lanes that go: taken if its error is small, else to be tried again with a smaller size."""
-        tried, error = stages.tried(
-            lanes.time, lanes.following, interval.tolerances, lanes.held
-        )
+        tried, error = stages.tried(lanes.time, lanes.following, interval.tolerances, lanes.held)
         keeps = lax.lt(error, like(error, 1.0))
         size = (lanes.following - lanes.time) * self._factor(error, keeps)
         begin = lax.select(keeps, lanes.following, lanes.time)

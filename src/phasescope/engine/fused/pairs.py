@@ -33,7 +33,7 @@ class Pair:
     @property
     def products(self) -> int:
         """How many products with a slope a step needs, for each number that moves."""
-        return sum(np.count_nonzero(row) for row in (*self.rows, self.growth, self.error))
+        return sum(bool(x) for row in (*self.rows, self.growth, self.error) for x in row)
 
     def table(self) -> np.ndarray:
         """All its numbers one after the other: the square of rows, then times, growth and error."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import numpy as np
-from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 from jaxtyping import Array
 
 from .lanes import evaluated
@@ -17,6 +16,9 @@ from .program import Node, Program, Unfusable
 from .runs import check_size
 from .scalarise import scalarise
 from .stages import Rate, Vectors
+
+# Of what is behind a velocity (arrays that rest), the time, and the arrays that move: gives their velocities.
+Explicit = Callable[[Sequence[Any], Any, Sequence[Any]], list[Any]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,13 +55,13 @@ class Field:
         return rate
 
 
-def field_of(closed: ClosedJaxpr, behind: Sequence[Any], moving: Sequence[Any]) -> Field:
-    """The velocity that a traced function of `(*behind, time, *moving)` gives; only their shapes matter.
+def field_of(velocity_of: Explicit, behind: Sequence[Any], moving: Sequence[Any]) -> Field:
+    """The velocity of one run, given the shapes of its arguments.
 
     Raises `Unfusable` if it has no small program.
     """
     time = jax.ShapeDtypeStruct((), np.dtype(float))
-    program = scalarise(jaxpr_as_fun(closed), *behind, time, *moving).program
+    program = scalarise(velocity_of, list(behind), time, list(moving)).program
     if program.loop is not None:
         raise Unfusable("its velocity has a loop")
     if any(x.dtype != np.float64 for x in moving):

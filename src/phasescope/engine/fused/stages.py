@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from jax import lax
@@ -40,6 +40,7 @@ class Tolerances(NamedTuple):
         return ratio * ratio
 
 
+@runtime_checkable
 class Stages(Protocol):
     """How a step is made. What moves is held in a form of its own."""
 
