@@ -108,8 +108,8 @@ def test_a_velocity_that_is_not_finite_beyond_a_point_makes_smaller_steps(stages
 def test_trees_of_which_a_part_moves_and_numbers_behind_the_velocity(stages):
     def at_rate(rate, start):
         flow = ps.flow(
-            lambda w: {"x": -rate * w["x"] * w["z"], "y": -w["y"]},
-            where=lambda w: {"x": w["x"], "y": w["y"]},
+            lambda w: (-rate * w["x"] * w["z"], -w["y"]),
+            where=lambda w: (w["x"], w["y"]),
         )
         state = ps.State(start, None, flow.init(start))
         return flow.advance(state, jnp.asarray(0.0), jnp.asarray(1.0), KEY).params
@@ -118,7 +118,7 @@ def test_trees_of_which_a_part_moves_and_numbers_behind_the_velocity(stages):
         start = {"x": jnp.ones((2, 2)), "y": jnp.ones(()), "z": jnp.array(0.5)}
         rates = jnp.array([1.0, 2.0])
         found = jax.jit(jax.vmap(at_rate, (0, None)))(rates, start)
-    expected = np.exp(-0.5 * rates)[:, None, None] * np.ones((2, 2, 2))
+    expected = np.exp([-0.5, -1.0])[:, None, None] * np.ones((2, 2, 2))
     np.testing.assert_allclose(found["x"], expected, rtol=1e-9)
     np.testing.assert_allclose(found["y"], np.exp([-1.0, -1.0]), rtol=1e-9)
     np.testing.assert_array_equal(found["z"], [0.5, 0.5])
@@ -126,15 +126,16 @@ def test_trees_of_which_a_part_moves_and_numbers_behind_the_velocity(stages):
 
 def test_slopes_that_serve_interpolation_alone_are_not_computed():
     assert (pair_of(diffrax.Dopri8()).stages, pair_of(diffrax.Tsit5()).stages) == (13, 7)
+    with pytest.raises(Unfusable, match="Euler is no explicit Runge-Kutta pair"):
+        pair_of(diffrax.Euler())
 
 
 @pytest.mark.parametrize(
     ("flow", "why"),
     [
         (ps.flow(lambda w: -w, solver=diffrax.Kvaerno5()), "Kvaerno5 is no explicit"),
-        (ps.flow(lambda w: -w, solver=diffrax.Euler()), "Euler has no estimate of the error"),
         (ps.flow(lambda w: -w, max_steps=2**40), "more than 2147483647"),
-        (ps.flow(lambda w: -(jnp.ones((60, 60)) @ w)), "more than 1500"),
+        (ps.flow(lambda w: -(np.arange(3600.0).reshape(60, 60) @ w)), "more than 1500"),
         (ps.flow(lambda w: jax.lax.while_loop(lambda x: x[0] > 1, lambda x: x / 2, w)), "loop"),
     ],
 )
@@ -221,7 +222,7 @@ def assert_same(found, usual):
 
 
 def test_a_stage_is_left_at_the_same_record(sweep_both):
-    found, usual = sweep_both(study, "leaving", start=[0.5, 1.0, 2.0], goal=0.1)
+    found, usual = sweep_both(study, "leaving", start=[0.5, 1.0, 2.0], goal=0.19)
     assert_same(found, usual)
     ends = (found.loss.diff("time") == 0).sum("time")
     assert len(set(ends.values.tolist())) == 3  # each of them at a record of its own

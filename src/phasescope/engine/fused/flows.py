@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
+import jax.core
 import jax.numpy as jnp
 import numpy as np
 from equinox.internal import prevbefore
@@ -70,7 +71,9 @@ class FusedFlows:
 
         @custom_vmap
         def solved(behind: Any, ends: Any, tolerances: Any, leaves: Any) -> Any:
-            return flow.solve(moves, lambda s, y, _: velocity_of(behind, s, y), *ends, leaves)
+            start, stop, first = ends
+            velocity = lambda time, leaves, _: velocity_of(behind, time, leaves)
+            return flow.solve(moves, velocity, start, stop, first, leaves)
 
         @solved.def_vmap
         def rule(lanes: int, mapped: Any, *given: Any) -> Any:

@@ -60,11 +60,19 @@ def pair_of(solver: diffrax.AbstractSolver) -> Pair:
     error = np.asarray(tableau.b_error, float)
     count = int(np.flatnonzero((growth != 0) | (error != 0))[-1]) + 1
     rows = [(), *(tuple(map(float, row)) for row in tableau.a_lower)]
-    times = (tableau.c1 or 0.0, *tableau.c)
+    times = np.append(0.0 if tableau.c1 is None else tableau.c1, tableau.c)
     return Pair(
         rows=tuple(rows[:count]),
         times=tuple(map(float, times[:count])),
         growth=tuple(map(float, growth[:count])),
         error=tuple(map(float, error[:count])),
-        order=float(solver.error_order(diffrax.ODETerm(lambda t, y, args: y))),
+        order=_order(solver),
     )
+
+
+def _order(solver: diffrax.AbstractERK) -> float:
+    """The power of the step that its error shrinks like."""
+    found = solver.error_order(diffrax.ODETerm(lambda t, y, args: y))
+    if found is None:
+        raise Unfusable(f"its solver {type(solver).__name__} does not say its order")
+    return float(found)
