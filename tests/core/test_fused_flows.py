@@ -130,11 +130,19 @@ def test_slopes_that_serve_interpolation_alone_are_not_computed():
         pair_of(diffrax.Euler())
 
 
+class bounded(ps.flow):
+    """A flow whose steps are not larger than a hundredth."""
+
+    def controller(self):
+        return diffrax.PIDController(rtol=1e-6, atol=1e-6, dtmax=0.01)
+
+
 @pytest.mark.parametrize(
     ("flow", "why"),
     [
         (ps.flow(lambda w: -w, solver=diffrax.Kvaerno5()), "Kvaerno5 is no explicit"),
         (ps.flow(lambda w: -w, max_steps=2**40), "more than 2147483647"),
+        (bounded(lambda w: -w), "more than the error of the last one"),
         (ps.flow(lambda w: -(np.arange(3600.0).reshape(60, 60) @ w)), "more than 1500"),
         (ps.flow(lambda w: jax.lax.while_loop(lambda x: x[0] > 1, lambda x: x / 2, w)), "loop"),
     ],

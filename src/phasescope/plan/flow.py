@@ -72,7 +72,7 @@ class flow(Dynamics):
             2 * state.carry, span
         )  # record times spread out: let the step grow with them
         first = jnp.where(state.carry > 0, guess, 1e-3 * span)
-        solve = _in_place_of_diffrax.get() or flow.solve
+        solve = _in_place_of_diffrax.get() or type(self).solve
         moving, taken = solve(self, velocity, start, stop, first, self.where(params))
         return State(put(params, self.where, moving), state.memory, span / taken)
 

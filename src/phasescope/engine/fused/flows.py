@@ -73,7 +73,7 @@ class FusedFlows:
         def solved(behind: Any, ends: Any, tolerances: Any, leaves: Any) -> Any:
             start, stop, first = ends
             velocity = lambda time, leaves, _: velocity_of(behind, time, leaves)
-            return flow.solve(moves, velocity, start, stop, first, leaves)
+            return moves.solve(velocity, start, stop, first, leaves)
 
         @solved.def_vmap
         def rule(lanes: int, mapped: Any, *given: Any) -> Any:
@@ -194,6 +194,10 @@ def _is_small(pair: Pair, field: Field, moving: int) -> bool:
 def _control(moves: flow, pair: Pair) -> Control:
     """How the flow chooses its steps."""
     pid = moves.controller()
+    if type(moves).solve is not flow.solve:
+        raise Unfusable(f"{type(moves).__name__} solves its flow in a way of its own")
+    if pid.pcoeff or pid.dcoeff or pid.dtmin is not None or pid.dtmax is not None:
+        raise Unfusable("its step depends on more than the error of the last one")
     if moves.max_steps > MOST_STEPS:
         raise Unfusable(f"it may take {moves.max_steps} steps, more than {MOST_STEPS}")
     return Control(
