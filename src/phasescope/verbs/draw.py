@@ -105,7 +105,7 @@ def draw(
 
 def _formats(asked: str | Sequence[str]) -> tuple[str, ...]:
     """The formats that were asked for, each of which a figure can be drawn in."""
-    formats = tuple(asked) if isinstance(asked, list | tuple) else (asked,)
+    formats: tuple[Any, ...] = tuple(asked) if isinstance(asked, list | tuple) else (asked,)
     for format in formats:
         if not isinstance(format, str):
             raise SpecError(

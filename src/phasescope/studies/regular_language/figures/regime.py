@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import xarray as xr
 
 import phasescope as ps
 
@@ -157,7 +158,7 @@ def phase_diagram(runs, axes):
     N = runs.sizes["length"]
     end = runs.isel(time=-1)
     left, middle, right = axes
-    since = np.log10(ETA * learned(runs))
+    since: xr.DataArray = xr.apply_ufunc(np.log10, ETA * learned(runs))
     loss = end.loss / ((N - 1) * np.log(2))
     at_end = rf"at $\tau = {ETA * STEPS:.0f}$"
     draw_map(since, left, r"all strings right from $\log_{10}\tau$", (1, 3), "viridis_r")

@@ -84,7 +84,7 @@ def four_levels(
     ps.legend(b, loc="lower right")
     ps.legend(d, loc="lower left")
     ends = [float(top_logit(run.sel(eta_Z=1.0))[-1]) for run in (true, closed, forgetful)]
-    return dict(zip(("training", "theory", "memoryless"), ends, strict=True))
+    return {"training": ends[0], "theory": ends[1], "memoryless": ends[2]}
 
 
 def draw_top_logits(runs: Iterable[xr.Dataset], axes: Axes) -> None:
