@@ -152,8 +152,13 @@ THEORY_EXAMPLES: dict[str, list[Change]] = {
     "ours-early-threshold": [shifted("rollout_accuracy", 0.9), lost("rollout_accuracy")],
     "thm5.1-2": [scaled("stage_epsilon", 100.0), unfinished, lost("stage_epsilon")],
     "ours-eps-over-clip": [
-        growing("stage_epsilon", "clip", 0.2),
-        growing("stage_epsilon", "clip", -0.2),
+        every(
+            lambda ds: ds.assign(stage_epsilon=ds.stage_epsilon * ds["clip"] ** 0.2), "eps C_B^0.2"
+        ),
+        every(
+            lambda ds: ds.assign(stage_epsilon=ds.stage_epsilon / ds["clip"] ** 0.2),
+            "eps / C_B^0.2",
+        ),
         unfinished,
         lost("stage_epsilon"),
     ],
