@@ -16,7 +16,7 @@ from phasescope.testing import drawings
 from phasescope.testing.claim_contract import outcome_on_bad
 from phasescope.testing.spoiling import backwards, flipped, lost, scaled, shuffled, swapped
 from phasescope.testing.structureless import ends_of, structureless
-from phasescope.verbs.registration import check_digest
+from phasescope.verbs.registration import check_digest, digests_of_checks
 
 from . import made_up_text as made_up
 
@@ -180,6 +180,15 @@ def test_the_pieces_are_the_papers_presets(name):
         assert study.protocols[request.preset].arms == (ARMS[name],)
 
 
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_recording_keeps_the_digest_of_every_check_that_waits_for_it(name):
+    study = ps.find(name)
+    asking = recording.with_awaiting(study)
+    pieces = recording.pieces_of(study)[0].values()
+    known = set().union(*(digests_of_checks(asking, piece.request) for piece in pieces))
+    assert {claim.id for claim in awaiting(name)} <= known
+
+
 @pytest.mark.parametrize(
     ("name", "piece"),
     [
@@ -195,10 +204,7 @@ def test_a_piece_runs_at_the_smallest_size_and_is_left_out_the_second_time(
     assert recording.main(words) == 0
     found = read(tmp_path / f"{piece}.zip")
     study = ps.find(name)
-    wanted = {c.id for c in awaiting(name) if study.arm(ARMS[name]) is not None}
-    manifest = json.loads(found.attrs["manifest"])
-    assert manifest["precision"] == "float64"
-    assert set(manifest["checks"]) <= wanted
+    assert json.loads(found.attrs["manifest"])["precision"] == "float64"
     assert np.isfinite(found.validation_loss).all()
     assert "attention_map" not in found and found.shown_map.sizes["shown_time"] == 4
     spec = TextSpec.of(found)
