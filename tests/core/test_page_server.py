@@ -449,7 +449,7 @@ def test_a_check_fills_the_ledger(filled, keys, tmp_path, monkeypatch):
     ) as browser:
         browser.get(f"/?token={keys.token}")
         empty = browser.get("/api/ledger?study=linear_modes").json()
-        assert empty["rows"] == [] and empty["hint"] == "phasescope check linear_modes"
+        assert empty["rows"] == [] and empty["hint"] == "phasescope report linear_modes"
         job = browser.post("/api/check", json={"study": "linear_modes"}).json()["job"]
         assert finished(browser, job)["state"] == "done"
         found = browser.get("/api/ledger?study=linear_modes").json()

@@ -1,4 +1,4 @@
-"""The ledger for the page: rows that a report or a check kept; and a check that keeps its rows."""
+"""The ledger for the page: rows that a report kept; and a check that keeps its rows."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def kept_rows(studies: Iterable[Study], store: Store) -> dict[str, Any]:
         ]
     answer: dict[str, Any] = {"rows": rows, "made": min(times, default=None), "missing": missing}
     if missing:
-        answer["hint"] = f"phasescope check {' '.join(missing)}"
+        answer["hint"] = f"phasescope report {' '.join(missing)}"  # `check` keeps no rows
     return answer
 
 
