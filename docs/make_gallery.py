@@ -4,6 +4,10 @@
 
 writes `docs/gallery/STUDY.md` and `docs/gallery/STUDY/FIGURE.webp`. Runs are taken from the store, and made where they are
 missing, so a second time takes seconds. Pictures are small on purpose; `phasescope draw` makes them at any size.
+
+    python docs/make_gallery.py regular_language/figure_2
+
+makes one figure again and leaves the others of the page as they are.
 """
 
 from __future__ import annotations
@@ -12,11 +16,13 @@ import io
 import re
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from PIL import Image
 
 import phasescope as ps
+from phasescope.figures.figure import Figure
 from phasescope.verbs.context import default_context
 from phasescope.verbs.draw import Drawing, draw_all
 from phasescope.verbs.evidence import Evidence
@@ -74,11 +80,21 @@ def page(study: ps.Study, drawings: list[Drawing]) -> str:
     return "\n".join([*head, *map(entry, drawings)])
 
 
-def drawn(study: ps.Study, out: Path) -> list[Drawing]:
-    """All figures of a study. One that cannot be drawn is an error."""
+def with_entry(page: str, drawing: Drawing) -> str:
+    """A page with one of its figures, which has to be there, made again."""
+    parts = re.split(r"^(?=## )", page, flags=re.MULTILINE)
+    head = f"## {drawing.figure.id}\n"
+    if not any(part.startswith(head) for part in parts):
+        raise SystemExit(f"{drawing.figure.id} is not on the page: make the whole study.")
+    made = [entry(drawing) + "\n" if part.startswith(head) else part for part in parts]
+    return "".join(made).rstrip("\n") + "\n"
+
+
+def drawn(study: ps.Study, figures: Sequence[Figure], out: Path) -> list[Drawing]:
+    """Figures of a study. One that cannot be drawn is an error."""
     with Evidence(study, default_context(None, None), False) as evidence:
-        evidence.ask(request for figure in study.figures for request in figure.evidence)
-        drawings = list(draw_all(study.figures, evidence, out, ("png",)))
+        evidence.ask(request for figure in figures for request in figure.evidence)
+        drawings = list(draw_all(figures, evidence, out, ("png",)))
     problems = [drawing.problem for drawing in drawings if drawing.problem]
     if problems:
         raise SystemExit("\n".join(problems))
@@ -86,15 +102,20 @@ def drawn(study: ps.Study, out: Path) -> list[Drawing]:
 
 
 def make(name: str) -> None:
-    """The page and the pictures of one study."""
+    """The page and the pictures of one study, or of one of its figures (STUDY/FIGURE)."""
+    name, _, one = name.partition("/")
     study = ps.find(name)
+    figures = [figure for figure in study.figures if one in ("", figure.id)]
+    if not figures:
+        raise SystemExit(f"{name} has no figure {one}.")
     folder = GALLERY / study.name
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as out:
-        drawings = drawn(study, Path(out))
+        drawings = drawn(study, figures, Path(out))
     for drawing in drawings:
         (folder / f"{drawing.figure.id}.webp").write_bytes(thumbnail(drawing.png))
-    (GALLERY / f"{study.name}.md").write_text(page(study, drawings))
+    path = GALLERY / f"{study.name}.md"
+    path.write_text(with_entry(path.read_text(), *drawings) if one else page(study, drawings))
 
 
 if __name__ == "__main__":
