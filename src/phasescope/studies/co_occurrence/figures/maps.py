@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
@@ -22,6 +23,9 @@ from ..closed_forms import threshold
 from ..phases import at_the_end, spec_of
 from ..theory import orthogonal
 from .panels import BLUE, GREEN, ORANGE, PURPLE, VERMILION
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 SAMPLES = [6 * round(n / 6) for n in np.geomspace(12, 300, 10)]
 LENGTHS = [4, 5, 7, 10, 14, 20, 28, 40]
@@ -60,7 +64,6 @@ def map_of_sample_sizes(lazy, runs, axes):
     ps.draw_map(
         slope,
         axes[0],
-        levels=[0.0],
         label=r"growth of the output per $\log\tau$",
         cmap="RdBu_r",
         vmin=-0.5,
@@ -69,9 +72,12 @@ def map_of_sample_sizes(lazy, runs, axes):
     lengths = lazy.length.values.tolist()
     orange = {"color": "#E69F00", "ls": "--", "lw": 2.4, "zorder": 1.5}
     axes[0].plot([threshold(L) for L in lengths], lengths, label="$n = 3(L+1)$", **orange)
+    draw_line(slope, axes[0], 0.0, "no growth")
     ps.legend(axes[0], loc="lower right")
     R = runs.R.isel(time=-1, drop=True).transpose("samples", "zeta").reset_coords(drop=True)
-    ps.draw_map(R, axes[1], levels=[1.0], label="$R$")
+    ps.draw_map(R, axes[1], label="$R$")
+    draw_line(R, axes[1], 1.0, "$R = 1$")
+    ps.legend(axes[1], loc="lower right")
     axes[1].set(ylabel=r"$\zeta$, size of the start")
     change = abs(R - R.isel(zeta=0))
     return {
@@ -80,6 +86,13 @@ def map_of_sample_sizes(lazy, runs, axes):
         "small": float(change.sel(zeta=slice(None, 1.001)).max()),
         "large": float(change.isel(zeta=-1).max()),
     }
+
+
+def draw_line(found: xr.DataArray, axes: Axes, level: float, label: str) -> None:
+    """The black line on which a map has some value, with its name for the legend."""
+    x, y = (found[dim].values for dim in found.dims)
+    axes.contour(x, y, found.values.T, levels=[level], colors="k", linewidths=1)
+    axes.plot([], [], "k-", lw=1, label=label)
 
 
 Curve = tuple[np.ndarray, np.ndarray]  # widths, and a number for each
@@ -175,7 +188,7 @@ def map_of_widths(*given):
         found[name] = crossing_width(widths, ratio)
         distances.plot(widths, ratio, "o-", ms=3, lw=1.4, color=color, label=label)
         distances.plot(found[name], 1.0, "o", ms=8, mfc="none", mew=1.4, color=color)
-    distances.axhline(1.0, color="k", lw=0.8)
+    distances.axhline(1.0, color="k", lw=0.8, label="the distance asked for")
     distances.set(xscale="log", yscale="log", xlabel="width $m$")
     distances.set_ylabel("distance over that asked for")
     ps.legend(distances, loc="lower left")
@@ -188,9 +201,9 @@ def map_of_widths(*given):
         )  # fmt: skip
         tops.append(high)
         found[f"{name}_last"] = -2 - high[-1]
-    powers.axhline(-2.0, color="k", lw=0.8)
+    powers.axhline(-2.0, color="k", lw=0.8, label="bound of Lemma F.19")
     powers.set(xscale="log", xlim=(100, 700), xlabel="first of four widths $m$")
-    powers.set_ylabel(r"exponent of change $/ \log^2 m$")
+    powers.set_ylabel(r"exponent in $m$ of the change over $\log^2 m$")
     ps.legend(powers, loc="lower left")
     for panel, ticks in ((distances, evidence.WIDTHS), (powers, evidence.WIDTHS[:3])):
         panel.set_xticks(ticks, [str(m) for m in ticks])

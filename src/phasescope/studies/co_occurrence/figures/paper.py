@@ -32,21 +32,32 @@ TYPES = {
 }
 
 
-@ps.figure("Figure 1", evidence.descent, evidence.figure_1, panels=(1, 3), size=(8.4, 2.9))
+@ps.figure("Figure 1", evidence.descent, evidence.figure_1, panels=(1, 3), size=(8.4, 3.2))
 def figure_1(descent, flow, axes):
     """The paper's experiment with a_j = +-1/sqrt(m1) and the usual uniform start of linear layers, which gives the
     picture that the paper describes; descent (curves) and gradient flow (dashed), first seed. (a) Scores of key i for
     query j: they make {way:.0%} of their way at most in phase 1, which ends at epoch {end:.0f}; then the targets come to attend
     to each other, and away from the common word. (b) Losses of the four types: with both targets it falls at once, with
     one it first rises, by {rise_2:.2f} and {rise_3:.2f}, to a peak at epochs {peak_2:.0f} and {peak_3:.0f}, and falls
-    before phase 1 ends. (c) The same, logarithmic: in phase 2 all fall like 1/t."""
-    end = draw_experiment(descent, flow, axes, legend=(0.02, 0.66), losses_legend="lower left")
+    before phase 1 ends. (c) The same, logarithmic: at the end the loss of all samples falls like t^{slope:.1f}, on its way
+    to 1/t, and that of samples with neither target like t^{slope_4:.1f}."""
+    axes[0].figure.suptitle(r"$a_j = \pm 1/\sqrt{m_1}$", fontsize=9.5)
+    end = draw_experiment(descent, flow, axes, legend=(0.02, 0.68), losses_legend="lower left")
     numbers = {"end": end, "way": way_made(descent, end)}
     for kind in (2, 3):
         loss = descent.loss_type.sel(type=kind)
         numbers[f"rise_{kind}"] = float(loss.max() - loss[0])
         numbers[f"peak_{kind}"] = float(loss.idxmax("time")) / spec_of(descent).eta
-    return numbers
+    return numbers | {
+        "slope": last_slope(descent.loss),
+        "slope_4": last_slope(descent.loss_type.sel(type=4)),
+    }
+
+
+def last_slope(loss: xr.DataArray) -> float:
+    """The exponent of a loss over the last half of a run."""
+    ends = loss.sel(time=slice(float(loss.time[-1]) / 2, None)).isel(time=[0, -1])
+    return float(np.diff(np.log(ends))[0] / np.diff(np.log(ends.time))[0])
 
 
 def way_made(run: xr.Dataset, epoch: float) -> float:
@@ -64,12 +75,13 @@ def way_made(run: xr.Dataset, epoch: float) -> float:
     evidence.descent_literal,
     evidence.figure_1_literal,
     panels=(1, 3),
-    size=(8.4, 2.9),
+    size=(8.4, 3.2),
 )
 def figure_1_literal(descent, flow, axes):
     """The same with a_j = +-1 as the text has it. Phase 1 is over by epoch {end:.0f}, next to nothing of a linear axis,
     and eta kappa = {rate:.1f}, so that the first steps of descent are no flow. (a) The scores move by {moved:.3f} at most.
     (b) Losses start anywhere and fall; (c) by epoch {last:.0f} to {loss:.1g}."""
+    axes[0].figure.suptitle(r"$a_j = \pm 1$", fontsize=9.5)
     end = draw_experiment(descent, flow, axes, legend=(0.3, 0.48), losses_legend="upper right")
     scores = [descent.S.sel(key=key, query=query) for key, query in SCORES]
     eta = spec_of(descent).eta

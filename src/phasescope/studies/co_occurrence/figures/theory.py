@@ -103,8 +103,8 @@ def late_laws(wide, many, axes):
     """Late time at n = 48, L = 4, m = 4096 (3 seeds, a curve each) and for n = 10^7, L = 5 in the lazy limit; dashed:
     hard-margin solution. (a) kappa t times the loss tends to {loss_few:.2f} and to {loss_many:.0f}. (b) The ratio R of the
     rates of the common word and the targets tends to {ratio_few:.3f} and {ratio_many:.3f}: gradients balance by
-    themselves. (c) Losses on training samples (solid) and on samples with new irrelevant words (dotted, with circles),
-    which at n = 48 falls like t^{exponent:.2f} only."""
+    themselves. (c) Losses on training samples (solid) and on samples with new irrelevant words (dotted, with circles);
+    the latter falls at n = 48 like t^{exponent:.2f} only."""
     cases = ((wide, BLUE, "$n = 48$, 3 seeds"), (many, VERMILION, "$n = 10^7$"))
     for run, color, label in cases:
         spec = spec_of(run)
@@ -235,16 +235,16 @@ def where_attention_matters(runs, axes):
         i = int(np.argmin(abs(norm - position)))
         for panel in axes:
             panel.axvline(chi[i], color=SETTING, ls="--", lw=1)
-        ratio.annotate(
-            name,
-            (chi[i], 0.97),
-            xycoords=("data", "axes fraction"),
-            xytext=(3, 0),
-            textcoords="offset points",
-            va="top",
-            fontsize=7.5,
-            color=SETTING,
-        )
+            panel.annotate(
+                name,
+                (chi[i], 0.97),
+                xycoords=("data", "axes fraction"),
+                xytext=(3, 0),
+                textcoords="offset points",
+                va="top",
+                fontsize=7.5,
+                color=SETTING,
+            )
     ratio.axhline(1, color="0.4", lw=0.8)
     ratio.set(ylabel="loss, attention frozen / trained", yscale="log")
     ratio.set_yticks([1, 2, 5, 10], ["1", "2", "5", "10"])

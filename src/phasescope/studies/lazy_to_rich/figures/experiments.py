@@ -32,7 +32,7 @@ def figure_3(run, flow, gaussian, axes):
     """(a, b, c) As Figure 1, with Boolean tokens: descent on samples (broad) and the exact flow of the Boolean model
     (dashed). (d) What is different: the Boolean flow over the Gaussian one of Figure 1. The plateau is lower, by
     {plateau:.0%} at T_II; the weight w_KQ grows a little later, by {weight:.0%} at the most; so the phases end at
-    {ends:s}, against {gaussian_ends:s}."""
+    {ends:s}, against {gaussian_ends:s}, and the ratio of the induction head's losses leaves the panel meanwhile."""
     panels.four_phases(run, flow, axes, "Boolean")
     panels.ratios(flow, gaussian, axes[3])
     axes[3].set(ylabel="Boolean / Gaussian", yscale="linear", ylim=(0.85, 1.3))

@@ -68,7 +68,7 @@ def paper_against_truth(paper, true_tied, paper_untied, limit, true, run, axes):
             flow.time, flow.w_kq, color=color, ls=style, lw=1.2, label=f"{label}: {end:.0f}"
         )
     losses.set(
-        ylabel=r"$\mathcal{L}_{IH}$",
+        ylabel=r"loss $\mathcal{L}_{IH}$",
         yscale="log",
         ylim=(3e-7, 6e-4),
         xlim=(0, 3800),
@@ -85,9 +85,9 @@ def paper_against_truth(paper, true_tied, paper_untied, limit, true, run, axes):
         color="0.4",
     )
     losses.plot([], [], "o", ms=4, color="0.4", label="$T_{III}$: 1 % of the plateau")
-    panels.legend(losses, loc="lower left")
+    panels.legend(losses, loc="upper right")
     weights.set(
-        ylabel="$w_{KQ}$", yscale="log", ylim=(8e-3, 0.7), xlim=(0, 3800), xlabel="time $t$"
+        ylabel="weight $w_{KQ}$", yscale="log", ylim=(8e-3, 0.7), xlim=(0, 3800), xlabel="time $t$"
     )
     panels.legend(
         weights, loc="lower right", title="description, and its $T_{III}$", title_fontsize=7

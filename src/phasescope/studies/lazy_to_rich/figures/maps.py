@@ -22,7 +22,7 @@ def map_of_phase_1(found, axes):
     at 99 % or more of its own) in the exact flow, over alpha and L, at sigma = 0.01 and w* = 0.49. Blue: it holds. At
     alpha = 1 it takes L = {first:,.0f}, at alpha = 10 still {last:,.0f}; the experiments have L = 40. The margin on the
     blue side is thin everywhere, at most {margin:.2f}, for what is left of a loss cannot exceed 100 %."""
-    ps.draw_map(found, axes, vmin=-0.3, vmax=0.3)
+    ps.draw_map(found, axes, label="margin of the claim", vmin=-0.3, vmax=0.3)
     return {
         "first": length_needed(found.margin.isel(alpha=0)),
         "last": length_needed(found.margin.isel(alpha=-1)),

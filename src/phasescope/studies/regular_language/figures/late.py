@@ -45,6 +45,8 @@ def late_time(even, parity, frozen, axes):
         panel.set(xlabel=r"training time $\tau$", xscale="log", xlim=(1, 1e45))
         panel.set_xticks([1, 1e15, 1e30, 1e45])
     panels.legend(slope, loc="lower right")
+    panels.legend(growth, loc="lower right")
+    panels.legend(angle, loc="upper right")
     return numbers
 
 

@@ -68,13 +68,16 @@ def map_of_constants(six, twelve, early, around, axes):
     since a scale lam takes a time in proportion to lam."""
     for runs, N, panel in ((six, 6, axes[0, 0]), (twelve, 12, axes[0, 1])):
         accuracy = by_constants(at_the_theorems_end(runs, N), N)
-        ps.draw_map(accuracy, panel, levels=[0.999], vmin=0.5, vmax=1)
+        ps.draw_map(accuracy, panel, vmin=0.5, vmax=1)
+        x, y = accuracy.c_0.values, accuracy.c_lam.values
+        panel.contour(x, y, accuracy.values.T, levels=[0.999], colors="k", linewidths=1)
+        panel.plot([], [], "k-", lw=1, label="all strings right")
         panel.set_title(f"$N = {N}$", fontsize=9)
         star = {"ms": 11, "color": "#D55E00", "mec": "w", "mew": 0.8, "clip_on": False}
         panel.plot(1, 1, "*", label="unit constants", ls="none", **star)
         ps.legend(panel, loc="lower left")
     draw_first_score(early, axes[1, 0])
-    ps.draw_map(around, axes[1, 1])
+    ps.draw_map(around, axes[1, 1], label="margin of the claim")
     circle = {"ms": 5, "mfc": "w", "mec": "k", "mew": 0.8, "ls": "none"}
     axes[1, 1].plot(2, 0.1, "o", label="Figure 2", **circle)
     ps.legend(axes[1, 1], loc="lower right")

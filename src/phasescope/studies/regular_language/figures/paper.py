@@ -11,7 +11,7 @@ from ..theory import log_flow
 from . import panels
 from .panels import BLUE, GREEN, POSITIONS, PURPLE, VERMILION
 
-SIZE = (7.4, 2.5)
+SIZE = (7.4, 2.7)
 
 
 def flow_of(preset: str) -> ps.Request:
@@ -20,12 +20,13 @@ def flow_of(preset: str) -> ps.Request:
 
 
 def draw_training(
-    run, flow, axes, *, until: int, length: int = 3, log: bool = False, phases: bool = True
+    run, flow, axes, title: str, *, until: int, length: int = 3, log=False, phases=True
 ) -> None:
     """Loss, token scores and attention to the pivot over training, from the start or in log time.
 
-    `phases`: whether the two phases are shaded.
+    `title`: above all panels. `phases`: whether the two phases are shaded.
     """
+    axes[0].figure.suptitle(title, fontsize=9.5)
     spec = spec_of(run)
     t_2 = float(onset(run))
     first = 10 if log else 0
@@ -75,7 +76,7 @@ def figure_2(run, flow, axes):
     attention when it matches the last (1/3 to {match:.2f}) and loses it when it differs (to {differ:.2f}). Dashed: t_0,
     the end of phase 1. Dash-dotted: t_2 = {t_2:.0f}, in the midst of phase 2, where |u| grows fastest in log t (the
     paper reads off 600). Gradient flow at t = tau / eta lies on descent throughout."""
-    draw_training(run, flow, axes, until=1000)
+    draw_training(run, flow, axes, r"Even pairs, $\lambda = 2$", until=1000)
     shown = {"length": 3, "position": 1}
     return panels.losses_at(run, begin=0, middle=100, end=1000) | {
         "match": panels.value_at(run.attention_match.sel(shown), 1000),
@@ -90,7 +91,8 @@ def figure_3(run, flow, axes):
     longest length is learned for good only at t = {learned:.0f}. At length 5 the pivot is position 2 and the signs are
     reversed: it is attended when it differs ({differ:.2f}) and avoided when it matches ({match:.2f}), where position 1
     takes over ({first:.2f}). The score of position 1 is the same in both classes; its weight is not."""
-    draw_training(run, flow, axes, until=2000, length=5)
+    title = r"Parity, $\lambda = 2$, $L_0 = 4$"
+    draw_training(run, flow, axes, title, until=2000, length=5)
     pivot = {"length": 5, "position": 2}
     first = {"length": 5, "position": 1}
     return panels.losses_at(run, middle=600, end=2000) | {
@@ -106,7 +108,7 @@ def figure_4(run, flow, axes):
     """Even pairs at lam = 10, in log time because phase 1 is 1% of the run. The shapes of Figure 2, five times slower:
     t_2 = {t_2:.0f}, loss {middle:.3f} at 1000 and {end:.3f} at 10^4, all strings right from t = {learned:.0f}. Nearly
     all that the attention learns, it learns in phase 2."""
-    draw_training(run, flow, axes, until=10_000, log=True)
+    draw_training(run, flow, axes, r"Even pairs, $\lambda = 10$", until=10_000, log=True)
     return panels.losses_at(run, middle=1000, end=10_000) | times_of(run)
 
 
@@ -114,7 +116,7 @@ def figure_4(run, flow, axes):
 def figure_5(run, flow, axes):
     """Even pairs at lam = 18 = N^2 / 2, in log time. Slower still: t_2 = {t_2:.0f}, loss {middle:.3f} at 600 and
     {end:.3f} at 10^4, all strings right from t = {learned:.0f}."""
-    draw_training(run, flow, axes, until=10_000, log=True)
+    draw_training(run, flow, axes, r"Even pairs, $\lambda = 18$", until=10_000, log=True)
     return panels.losses_at(run, middle=600, end=10_000) | times_of(run)
 
 
@@ -128,7 +130,8 @@ def figure_6(run, flow, axes):
     """Even pairs by plain gradient descent, lam = 2: nearly Figure 2, without its first phase (loss {begin:.3f} at 100,
     {end:.3f} at 1000; t_2 = {t_2:.0f}; all strings right from {learned:.0f} on, a little later). Nothing happens at
     t = 100, where the rates would change: the two phases are not made by the schedule, and none are shaded."""
-    draw_training(run, flow, axes, until=1000, phases=False)
+    title = r"Even pairs, $\lambda = 2$, plain gradient descent"
+    draw_training(run, flow, axes, title, until=1000, phases=False)
     return panels.losses_at(run, begin=100, end=1000) | times_of(run)
 
 
@@ -148,8 +151,8 @@ def attention_scores(even, even_flow, parity, parity_flow, axes):
     position 1 there is one curve for both classes, and below zero until t = {zero:.0f} or so, where Theorem 5.1 has it
     above all others."""
     left, right = axes
-    draw_scores(even, even_flow, left, length=3)
-    draw_scores(parity, parity_flow, right, length=5)
+    draw_scores(even, even_flow, left, task="even pairs", length=3)
+    draw_scores(parity, parity_flow, right, task="parity", length=5)
     match = even.score_match.sel(length=3)
     differ = even.score_differ.sel(length=3)
     first = parity.score_other.sel(length=5, position=1)
@@ -162,7 +165,7 @@ def attention_scores(even, even_flow, parity, parity_flow, axes):
     }
 
 
-def draw_scores(run, flow, axes, *, length: int) -> None:
+def draw_scores(run, flow, axes, *, task: str, length: int) -> None:
     """Scores of the pivot in matching and differing strings, and of position 1 where that is another one."""
     pivots = spec_of(run).pivots
     flow = panels.in_steps(flow)
@@ -180,7 +183,7 @@ def draw_scores(run, flow, axes, *, length: int) -> None:
     times, forms = panels.early(run, lambda clock: early_pivot_scores(pivots, clock)[:, length - 1])
     axes.plot(times, forms, **panels.FORMULA)
     axes.set(xlabel="updates $t$", xscale="log", xlim=(10, float(run.time[-1])))
-    axes.set_ylabel(f"attention score, $L = {length}$")
+    axes.set_ylabel(f"attention score, {task}, $L = {length}$")
     axes.set_yscale("symlog", linthresh=0.01, linscale=0.4)
     axes.set(ylim=(-40, 40), yticks=[-10, -1, -0.1, 0, 0.1, 1, 10])
     panels.show_phases(run, [axes], float(onset(run)))

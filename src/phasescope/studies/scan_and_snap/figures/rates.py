@@ -114,6 +114,7 @@ def momentum(inert, free, of_Y, of_Z, axes):
             xscale="log",
             xlabel=r"effective rate $\eta_Z / (1 - \mu)$",
             ylabel="entropy (nat)",
+            ylim=(1.8, 2.16),
         )
     for run, mark, label in (
         (of_Y, "^", r"$\mu = 0.9$ on $Y$ only"),

@@ -33,7 +33,7 @@ def the_plane_of_the_two_scores(cyclic, three, four, six, axes):
     q = np.linspace(0, 6.2, 60)
     reach = np.vectorize(lambda a, b: critical_length(named("C6"), 5.0, a, b))(*np.meshgrid(q, q))
     lines = plane.contour(
-        q, q, reach, levels=[2, 4, 8, 16, 32, 64, 128, 256], colors="0.7", linewidths=0.7
+        q, q, reach, levels=[8, 16, 32, 64, 128, 256], colors="0.7", linewidths=0.7
     )
     plane.clabel(lines, fontsize=6, fmt=r"$L^*$=%d")
     plane.plot([0, 6.2], [0, 6.2], color="0.5", lw=0.9, ls=":", label="equal scores")
@@ -128,11 +128,10 @@ def how_far_a_chain_is_followed(table, weak_3, weak_4, weak_6, strong_3, strong_
     """(a) C6 with limit features at q = 3: the probability of the last answer crosses a half near L* = {critical:.1f}
     (dashed); that all answers of a greedy rollout are right, later. (b) Rollouts at twice the length of a stage, at its
     end: with C_B = 20, E_1 = 13.9 (full lines) all are right; with C_B = 10, E_1 = 3.95 (dashed) {S3_first:.2f} (S3)
-    and {S4_first:.2f} (S4) are right at L_k = 2, of S4 half or less from L_k = {S4_half:d} on, and C6 never has it ({C6_all:s}).
-    (c) (e^q43
-    + e^q44) / L_k falls as the stages get longer: from {weak_high:.1f} to {weak_low:.1f} with C_B = 10, from
-    {strong_high:.1f} to {strong_low:.1f} with C_B = 20, which is by factors of {weak_fall:.1f} and {strong_fall:.1f}
-    over five doublings of L_k."""
+    and {S4_first:.2f} (S4) are right at L_k = 2, of S4 half or less from L_k = {S4_half:d} on, and C6 never has it
+    ({C6_all:s}). (c) (e^q43 + e^q44) / L_k falls as the stages get longer: from {weak_high:.1f} to {weak_low:.1f} with
+    C_B = 10, from {strong_high:.1f} to {strong_low:.1f} with C_B = 20, which is by factors of {weak_fall:.1f} and
+    {strong_fall:.1f} over five doublings of L_k."""
     left, middle, right = axes
     left.plot(table.chain_length, table["last"], label="last answer")
     left.plot(table.chain_length, table.rollout, label="all answers, greedy")
@@ -158,10 +157,11 @@ def how_far_a_chain_is_followed(table, weak_3, weak_4, weak_6, strong_3, strong_
             "color": groups[name],
             "ls": "-" if clip == 20 else "--",
             "marker": "s" if name == "S4" else "o",
-            "ms": 5 if (name, clip) == ("S4", 20) else 3,
-            "mfc": "w" if (name, clip) == ("S4", 20) else groups[name],
+            "ms": 3,
             "label": f"{name}, $C_B = {clip}$",
         }
+        if (name, clip) == ("S4", 20):  # broad, beneath S3, with which it coincides in (b)
+            style |= {"lw": 3, "ms": 6.5, "mfc": "w", "zorder": 1.9}
         ends = stage_ends(run)
         middle.plot(ends.length, solved(run, 2), **style)
         sums[name, clip] = (np.exp(ends.q43) + np.exp(ends.q44)) / ends.length

@@ -41,8 +41,8 @@ def mark_training_length(axes: Any) -> None:
     axes.axvline(TRAINED, ls="--", lw=1, color=GREY)
     axes.annotate(
         f"trained at {TRAINED}",
-        (TRAINED, 0.5),
-        xytext=(2, 0),
+        (TRAINED, 0.58),
+        xytext=(7, 0),  # beside the bars at this length
         textcoords="offset points",
         rotation=90,
         va="center",

@@ -55,7 +55,7 @@ def _draw_order(run, axes) -> None:
             )
     half = 0.5 * np.log(spec_of(run).vocabulary)
     axes.axhline(half, ls="--", lw=1, color="0.4")
-    axes.annotate(r"$\frac{1}{2}\log d$", (17.2, half + 0.4), fontsize=8, color="0.4")
+    axes.annotate(r"$\log(d) / 2$", (17.2, half + 0.5), fontsize=8, color="0.4")
     axes.set(
         xlabel="updates / 1000",
         ylabel=r"combined feature $V_\psi$",

@@ -65,7 +65,7 @@ def on_fresh_chains(norm_c, norm_s, plain_c, plain_s, residual_c, residual_s, ax
     (full lines, with the range of 5 seeds) and after 5,000 (dashed). At L = 80 C6 has {norm_c:.2f} against {norm_s:.2f}
     for S5 with layer normalisation (a), {plain_c:.2f} against {plain_s:.2f} with neither it nor a residual stream, as
     in the theory (b), and {residual_c:.2f} against {residual_s:.2f} with both (c)."""
-    titles = ("layer normalisation", "neither", "and a residual stream")
+    titles = ("layer norm", "neither, as in the theory", "layer norm, residual stream")
     pairs = {
         "norm": (norm_c, norm_s),
         "plain": (plain_c, plain_s),
@@ -155,7 +155,8 @@ def what_the_size_of_the_first_embeddings_does(
         curves["size 1"] = full.accuracy.isel(time=-1)
         side_by_side(panel, curves, ps.shades(3)[::-1])
         panel.set(title=name)
-        ps.legend(panel, loc="lower left")
+        mark_training_length(panel)
+        ps.legend(panel, **BESIDE_THE_LINE)
         for k, curve in enumerate(curves.values()):
             numbers[f"{name[0].lower()}_{k}"] = mean_at(curve, 80)
     return numbers
