@@ -89,9 +89,10 @@ def map_of_sample_sizes(lazy, runs, axes):
 
 
 def draw_line(found: xr.DataArray, axes: Axes, level: float, label: str) -> None:
-    """The black line on which a map has some value, with its name for the legend."""
-    x, y = (found[dim].values for dim in found.dims)
-    axes.contour(x, y, found.values.T, levels=[level], colors="k", linewidths=1)
+    """The black line on which a map has some value, if it is there, with its name for the legend."""
+    if float(found.min()) < level < float(found.max()):
+        x, y = (found[dim].values for dim in found.dims)
+        axes.contour(x, y, found.values.T, levels=[level], colors="k", linewidths=1)
     axes.plot([], [], "k-", lw=1, label=label)
 
 

@@ -16,6 +16,7 @@ PHASE_1 = 200  # updates of phase 1, whose size is c_0 / (200 N)
 LAST = 6400  # of the longest run: T is 32 t_0 at c_0 = 1, lam = 10 N^2
 CONSTANTS = np.geomspace(1.0, 1000.0, 24)
 SCALES = np.geomspace(0.1, 10.0, 24)
+LEARNED = 0.999  # the accuracy from which on all strings count as right
 
 
 def over_constants(N: int) -> ps.Request:
@@ -69,9 +70,7 @@ def map_of_constants(six, twelve, early, around, axes):
     for runs, N, panel in ((six, 6, axes[0, 0]), (twelve, 12, axes[0, 1])):
         accuracy = by_constants(at_the_theorems_end(runs, N), N)
         ps.draw_map(accuracy, panel, vmin=0.5, vmax=1)
-        x, y = accuracy.c_0.values, accuracy.c_lam.values
-        panel.contour(x, y, accuracy.values.T, levels=[0.999], colors="k", linewidths=1)
-        panel.plot([], [], "k-", lw=1, label="all strings right")
+        draw_learned(accuracy, panel)
         panel.set_title(f"$N = {N}$", fontsize=9)
         star = {"ms": 11, "color": "#D55E00", "mec": "w", "mew": 0.8, "clip_on": False}
         panel.plot(1, 1, "*", label="unit constants", ls="none", **star)
@@ -81,6 +80,14 @@ def map_of_constants(six, twelve, early, around, axes):
     circle = {"ms": 5, "mfc": "w", "mec": "k", "mew": 0.8, "ls": "none"}
     axes[1, 1].plot(2, 0.1, "o", label="Figure 2", **circle)
     ps.legend(axes[1, 1], loc="lower right")
+
+
+def draw_learned(accuracy: xr.DataArray, axes) -> None:
+    """The line on the right of which all strings are right, if it is there, with its name for the legend."""
+    if float(accuracy.min()) < LEARNED < float(accuracy.max()):
+        x, y = accuracy.c_0.values, accuracy.c_lam.values
+        axes.contour(x, y, accuracy.values.T, levels=[LEARNED], colors="k", linewidths=1)
+    axes.plot([], [], "k-", lw=1, label="all strings right")
 
 
 def at_the_theorems_end(runs: xr.Dataset, N: int) -> xr.DataArray:
