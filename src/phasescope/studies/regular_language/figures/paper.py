@@ -20,7 +20,15 @@ def flow_of(preset: str) -> ps.Request:
 
 
 def draw_training(
-    run, flow, axes, title: str, *, until: int, length: int = 3, log=False, phases=True
+    run,
+    flow,
+    axes,
+    title: str,
+    *,
+    until: int,
+    length: int = 3,
+    log: bool = False,
+    phases: bool = True,
 ) -> None:
     """Loss, token scores and attention to the pivot over training, from the start or in log time.
 
