@@ -108,14 +108,17 @@ def test_a_run_that_was_asked_for_some_records_has_all_of_them():
 @pytest.mark.parametrize("luck", range(3))
 def test_a_resumed_run_equals_an_unbroken_one(arm, luck, small_pieces):
     job, chance = Job(arm, HALF_GOOD, seed=luck), random.Random(luck)
-    unbroken, parts, start = toys.finish(job), [], None
+    unbroken, parts, start = list(execute(job)), [], None
     while start is None or start[0].stage < len(job.plan().stages):
         for chunk in execute(job, start):
             parts.append(toys.part_of(chunk))
             start = chunk.position, chunk.leaves()
             if chance.random() < 0.3:  # the process ends here
                 break
-    assert toys.same_records(toys.join(parts), unbroken)
+    assert toys.same_records(toys.join(parts), toys.join([toys.part_of(c) for c in unbroken]))
+    last = unbroken[-1]
+    assert start[0] == last.position
+    assert [x.tobytes() for x in start[1]] == [x.tobytes() for x in last.leaves()]
 
 
 def test_a_resumed_block_of_lanes_equals_an_unbroken_one(small_pieces):

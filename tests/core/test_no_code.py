@@ -168,6 +168,8 @@ def faults_of(file: Path) -> list[str]:
             unsafe_load = called in ("np.load", "numpy.load", "jnp.load")
             if unsafe_load and "allow_pickle=False" not in ast.unparse(node):
                 found.append(called)
+            if called == "torch.load" and "weights_only=True" not in ast.unparse(node):
+                found.append(called)
             if called in ("eval", "exec", "__import__"):
                 found.append(called)
             if called == "compile" and file not in MAY_COMPILE:

@@ -15,7 +15,8 @@ SECRETS = {
     "PASSWORD": "canary-password-02aa",
 }
 
-# Every command in one process, in which Python says what it opens. Sockets of the same machine are no network.
+# Every command but `serve`, which is there to listen, in one process, in which Python says what it opens. Sockets of the
+# same machine are no network.
 EVERYTHING = """
 import socket, sys
 opened = []
@@ -26,8 +27,13 @@ def hear(event, words):
     elif event in ("socket.getaddrinfo", "socket.gethostbyname", "urllib.Request"):
         opened.append((event, words))
 sys.addaudithook(hear)
-from phasescope.cli.app import main
+import numpy as np
+from safetensors.numpy import save_file
+from phasescope.cli.app import COMMANDS, main
+from phasescope.store import Store
+carried_out = set()
 def command(*words):
+    carried_out.add(words[0])
     sys.argv = ["phasescope", *words]
     try:
         main()
@@ -39,9 +45,18 @@ command("sweep", "linear_modes", "logistic", "epsilon=1e-3,1e-4")
 command("check", "linear_modes")
 command("draw", "linear_modes", "--out", "drawn")
 command("report", "linear_modes", "--out", "report")
+command("map", "linear_modes", "stronger_modes_are_learnt_first", "epsilon=1e-4:1e-3:2:log")
+command("errata", "linear_modes")
 command("runs")
+[run] = [e.id for e in Store(Store.default_root(None)).entries() if e.spec.get("steps") == 50]
+command("export", run, "exported.nc")
+command("fork", run, "--at", "10", "--clamp", "a")
+save_file({"q_proj": np.ones((4, 4))}, "step0.safetensors")
+command("probe", "step0.safetensors", "--norms-only")
+command("new", "my_paper")
 command("repair")
 command("list")
+assert carried_out == COMMANDS.keys() - {"serve"}, carried_out
 print("opened", opened)
 """
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+import phasescope as ps
 from phasescope.errors import StoreError
 from phasescope.store import Entry, Identity, Store
 
@@ -307,3 +308,31 @@ def test_a_file_outside_of_the_store_is_not_read_for_it(tmp_path):
     [entry] = theirs.entries()
     with pytest.raises(StoreError, match="is not in the store"):
         ours.load(entry)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../theirs/RUN",
+        "linear_modes/../../theirs/RUN",
+        "..%2Ftheirs%2FRUN",
+        "%252e%252e/theirs/RUN",
+        "..\\theirs\\RUN",
+        "\\\\host\\theirs\\RUN",
+        "recorded:../theirs/RUN",
+        "RUN\0",
+        "NUL",
+        "..",
+    ],
+)
+def test_an_id_that_climbs_out_of_the_store_is_the_id_of_no_run(tmp_path, name, monkeypatch):
+    monkeypatch.chdir(
+        tmp_path
+    )  # from where the paths lead nowhere; as paths of a user they are followed
+    ours = Store(tmp_path / "deep" / "ours")
+    theirs = Store(tmp_path / "deep" / "theirs")
+    compute(ours, 1)
+    compute(theirs)
+    [entry] = theirs.entries()
+    with pytest.raises(ps.PhasescopeError, match="no "):
+        ps.open(name.replace("RUN", entry.id), store=ours.root)

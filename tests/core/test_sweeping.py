@@ -63,6 +63,15 @@ def test_at_one_width_a_lane_does_not_know_its_neighbours(arm):
     assert values(alone) == values(many) == values(permuted)
 
 
+def test_a_lane_alone_has_the_bits_that_it_has_among_a_thousand():
+    etas = np.linspace(0.001, 0.4, 1000)
+    many = sweep(toys.walk, eta=etas, block=1000)
+    permuted = sweep(toys.walk, eta=np.random.default_rng(0).permutation(etas), block=1000)
+    for eta in etas[[0, 137, 999]]:
+        alone = sweep(toys.walk, eta=[eta], block=1000).sel(eta=eta)
+        assert values(alone) == values(many.sel(eta=eta)) == values(permuted.sel(eta=eta))
+
+
 def test_lanes_share_their_random_numbers_when_only_floats_are_swept():
     ds = sweep(toys.walk, eta=[0.1, 0.2, 0.4], start=0.0)
     np.testing.assert_allclose(
