@@ -50,7 +50,7 @@ def test_the_generated_text_is_always_the_same():
         == canonical("generated")
         == "generated@" + hashlib.sha256(corpora.generated_text().encode()).hexdigest()[:16]
     )
-    assert 4000 < len(corpus.training) < 8000
+    assert (len(corpus.training), len(corpus.validation), len(corpus.types)) == (5625, 625, 146)
     assert corpus.training.max() < len(corpus.types)
     assert len(read_corpus("generated", types=20).types) == 20
 
