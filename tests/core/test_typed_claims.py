@@ -532,3 +532,21 @@ def test_where_recorded_evidence_lies_is_no_part_of_the_check_that_asks_for_it(t
     here, there = (ps.recorded(ps.runs(quadratic), tmp_path / name) for name in ("a", "b"))
     assert here != there
     assert fingerprint(here).model == fingerprint(there).model
+
+
+@pytest.mark.parametrize(("along", "outcome"), [("eta", None), ("1/eta", "fails")])
+def test_a_bound_as_something_falls_to_zero_is_not_looked_at_as_it_grows(along, outcome):
+    """1/eta is bounded as eta grows, and not as it falls to 0: that must not hold."""
+
+    def bounded(runs):
+        """1/eta stays bounded as eta falls to 0."""
+        etas = [0.4, 0.2, 0.1, 0.05, 0.025, 0.0125]
+        return ps.big_o({eta if along == "eta" else 1 / eta: 1 / eta for eta in etas}, along=along)
+
+    row = ps.on("training", ps.runs(any_size))
+    made = claim(row, check=bounded, kind="upper", as_=("eta", "0"))
+    [found] = ps.check(study_of(made), store=False)
+    if outcome is None:
+        assert found.error and "1/eta" in found.measured
+    else:
+        assert found.outcome == outcome

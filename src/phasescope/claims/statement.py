@@ -146,6 +146,22 @@ def unfit(kind: Kind, verdict: Verdict, whose: Whose = Whose.PAPER) -> str:
     return ""
 
 
+def wrong_way(as_: tuple[str, str] | None, verdict: Verdict) -> str:
+    """Why the checks looked away from where the asymptotic variable goes; nothing if they did not.
+
+    Checks over sizes look at what happens as a size grows. For a variable that falls to 0 the size is its inverse.
+    """
+    if as_ is None or as_[1] != "0":
+        return ""
+    name = as_[0]
+    if not any(name in part.sizes for part in verdict.elementary):
+        return ""
+    return (
+        f"the statement is about {name} -> 0, and the check looked at what happens as {name} grows. "
+        f'Give it the sizes 1/{name}, with along="1/{name}".'
+    )
+
+
 def _is_given(source: Source, whose: Whose) -> bool:
     """Whether whoever makes the statement gives the constant with it."""
     if whose is Whose.OURS:

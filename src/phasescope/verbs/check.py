@@ -16,6 +16,7 @@ from ..analysis.align import exact_joins, would_lose_records
 from ..analysis.verdict import Outcome, Verdict
 from ..claims.claim import Claim, Regime, RegimeName
 from ..claims.requests import Recorded, Request, Sized
+from ..claims.statement import wrong_way
 from ..claims.words import Said, Word, word_of
 from ..discovery import installed
 from ..engine.precision import exact_numbers
@@ -224,6 +225,9 @@ def judge_datasets(
         about = covered(study, claim, datasets)
         with exact_numbers(), exact_joins():
             verdict = claim(*about.evidence)
+        away = wrong_way(claim.typed.as_, verdict) if claim.typed else ""
+        if away:
+            raise PlanError(f"{claim.id}: {away}")
     except Exception as problem:
         return _row(study, claim, regime, where, _unchecked(problem), problem=problem)
     row = _row(study, claim, regime, where, verdict)
