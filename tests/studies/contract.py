@@ -4,6 +4,7 @@ import dataclasses
 import hashlib
 import os
 import pickle
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -85,9 +86,21 @@ class ClaimContract(testing.ClaimContract):
         return KeptEvidence(cls.study)
 
 
+PAGES = Path(__file__).parents[2] / "src" / "phasescope" / "studies"
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
+def is_measured(said: str, measured: str) -> bool:
+    """Whether a number of a page is one that a row measured, to the digits that are written."""
+    half = 0.5000001 * 10.0 ** -len(said.partition(".")[2])
+    return any(abs(float(found) - float(said)) <= half for found in NUMBER.findall(measured))
+
+
 class VerdictContract(testing.VerdictContract):
     # Rows that `make full` alone judges, with the reason: their evidence takes longest for what it tells.
     left_to_full: ClassVar[Mapping[str, str]] = {}
+    # Numbers that stand on the study's page, by the claim whose rows measure them.
+    on_the_page: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -100,6 +113,17 @@ class VerdictContract(testing.VerdictContract):
     def test_rows_that_are_left_to_make_full_are_rows_of_the_study(self):
         rows = {row_name(row) for row in chosen_claims(self.study)}
         assert set(self.left_to_full) - rows == set()
+
+    def test_numbers_of_the_page_are_what_its_rows_measured(self, judged):
+        """Of the rows that were judged before this test."""
+        page = NUMBER.findall((PAGES / self.study.name / "README.md").read_text())
+        claims = {claim.id for claim in self.study.claims}
+        assert set(self.on_the_page) - claims == set()
+        for claim, numbers in self.on_the_page.items():
+            assert [said for said in numbers if said not in page] == [], claim
+            measured = [row.measured for row in judged if row.claim == claim]
+            unlike = [x for x in numbers if measured and not is_measured(x, "; ".join(measured))]
+            assert unlike == [], (claim, measured)
 
 
 class FigureContract(testing.FigureContract):

@@ -31,3 +31,4 @@ class TestVerdicts(VerdictContract):
         "ours-printed-range-training-theory": "45,000 sampled steps for one row: 19 s",
         "ours-blurred-floor-training-theory": "40,000 sampled steps for one row: 20 s",
     }
+    on_the_page = {"ours-witness": ("1780", "2880", "3181")}

@@ -31,3 +31,11 @@ class TestVerdicts(VerdictContract):
         "ours-equal-loss-population-theory": "three paths for one row: 9 s",
         "ours-equal-updates-population-beyond": "6,000 updates of a third group: 12 s",
     }
+    on_the_page = {
+        "fig1a-contrast": ("0.07", "-0.03", "0.17"),
+        "ours-fig1a-few": ("0.43", "0.00", "0.85"),
+        "fig1b-gain": ("0.15", "0.12", "0.18"),
+        "fig1b-end": ("0.54",),
+        "fig2": ("13", "31"),
+        "fig7-contrast": ("0.24", "0.13", "0.36"),
+    }
