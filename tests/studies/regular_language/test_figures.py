@@ -16,6 +16,7 @@ from phasescope.studies.regular_language.figures.panels import T_0, T_2
 from phasescope.studies.regular_language.phases import onset, spec_of
 from phasescope.studies.regular_language.spec import Spec
 from phasescope.studies.regular_language.training import symmetric
+from phasescope.testing import drawings
 
 from ..contract import FigureContract, KeptEvidence, thinned
 
@@ -128,6 +129,12 @@ class TestFigures(FigureContract):
     typed = dict.fromkeys(
         ("165", "1.1", "1.3", "0.025"), "read off the 24 x 24 cells of map_of_constants"
     )
+
+    def test_every_number_of_the_caption_is_filled_in(self, figure, drawn):
+        """The evidence of these tests has no run of size 256 or 1024."""
+        missing = list(drawings.missing_numbers(drawn(figure.id)))
+        large = [one for one in missing if one.endswith(("_256", "_1024"))]
+        assert missing == (large if figure.id == "theorem_regime" else [])
 
 
 @pytest.mark.parametrize("id", PAPER)
