@@ -77,7 +77,10 @@ def memoryless(spec: Spec) -> ps.Plan:
 
 @ps.arm(reads=FLOW)
 def with_residuals(spec: Spec) -> ps.Plan:
-    """True gradient flow (L0) with its residuals summed beside it, to tell what the present attention would have made of them."""
+    """True gradient flow (L0), with its residuals summed beside it.
+
+    They tell what decoder the present attention would have made of them.
+    """
     data = class_symmetry.profile(spec)
 
     def velocity(state: levels.WithResiduals) -> levels.WithResiduals:
