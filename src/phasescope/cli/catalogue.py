@@ -118,6 +118,10 @@ def describe(study: Study) -> dict[str, Any]:
         "bibtex": study.bibtex,
         "fields": fields,
         "arms": {arm.__name__: (inspect.getdoc(arm) or "").split("\n")[0] for arm in study.arms},
+        "takes": {
+            arm.__name__: [f.name for f in dataclasses.fields(study.default_for(arm))]
+            for arm in study.arms
+        },
         "presets": presets,
         "claims": [_claim(study, claim) for claim in study.claims],
         "figures": {

@@ -31,12 +31,13 @@ def check_names(
         raise unknown("arm", arm, known["arms"], study)
     if preset is not None and preset not in known["presets"]:
         raise unknown("preset", preset, known["presets"], study)
+    fields = known.get("takes", {}).get(
+        arm, known["fields"]
+    )  # a catalogue that was kept may lack it
     for word in assignments:
         name, equals, text = word.partition("=")
         if equals and name not in known["fields"]:
-            raise SpecError(
-                f'{study}: there is no field "{name}". {nearest(name, known["fields"])}'
-            )
+            raise SpecError(f'{study}: there is no field "{name}". {nearest(name, fields)}')
         if equals:
             _check_numbers(name, text, known["fields"][name]["type"])
 

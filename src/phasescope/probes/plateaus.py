@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
 
 from ..errors import ProbeError
 
@@ -55,6 +54,8 @@ def first_escape(curve: Any, *, baseline: int, false_alarm: float = 0.01) -> int
     rest = x[:baseline]
     later = x[baseline:]
     wide = rest.std(ddof=1) * np.sqrt(1 + 1 / baseline)
+    from scipy import stats  # takes a second to import
+
     limit = stats.t.isf(false_alarm / (2 * later.size), baseline - 1) * wide
     out = np.flatnonzero(np.abs(later - rest.mean()) > limit)
     return int(baseline + out[0]) if out.size else None
@@ -84,6 +85,8 @@ def longest_plateau(curve: Any, *, false_alarm: float = 0.01, least: int = 8) ->
     if x.size < LEAST:
         raise ProbeError(f"a plateau is looked for in {LEAST} records or more, got {x.size}.")
     bends = np.diff(x, 2)
+    from scipy import stats
+
     noise = float(np.median(np.abs(bends)) / (stats.norm.ppf(0.75) * np.sqrt(6)))
     freedom = (x.size - 2) / PER_FREEDOM
     span = 2 * float(stats.t.isf(false_alarm / (2 * x.size), freedom)) * noise
