@@ -34,7 +34,7 @@ coverage: $(VENV)/.installed-dev
 	$(BIN)/pytest $(PARALLEL) -m "not slow and not full" --cov --cov-report=term
 
 quick: lint
-	$(BIN)/pytest $(PARALLEL) -m "not slow and not full"
+	$(BIN)/pytest $(PARALLEL) tests/core tests/test_*.py -m "not slow and not full"
 
 full: lint types
 	$(BIN)/pytest $(PARALLEL) -m "full or not full"

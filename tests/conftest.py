@@ -13,6 +13,7 @@ if metadata.version("jaxlib").startswith("0.10."):
         f"--xla_cpu_use_fusion_emitters=false {os.environ.get('XLA_FLAGS', '')}"
     )
 
+import hypothesis
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -22,6 +23,10 @@ assert "phasescope.spec" not in sys.modules, (
     "annotations can only be enforced before phasescope is imported"
 )
 runtime_types.install()
+
+# A busy machine is no failure.
+hypothesis.settings.register_profile("phasescope", deadline=None)
+hypothesis.settings.load_profile("phasescope")
 
 
 # Files of tests that take longest, in that order: with two workers, whoever begins last must not begin with these.
@@ -40,19 +45,55 @@ LONGEST = (
     "studies/scan_and_snap/test_claims",
     "studies/",
 )
-# Left out by `make quick`: child processes that are killed or measured, and whole packages that are made.
+# Left out by `make quick`, which answers in two minutes: whatever takes long to compile or to start, is killed, or is made whole.
 SLOW = (
+    "core/test_arm_specs",
     "core/test_benchmarks",
+    "core/test_checkpoints",
+    "core/test_cli.py::test_help_and_list_import",
     "core/test_cluster",
+    "core/test_contract",
     "core/test_crash",
+    "core/test_docstrings",
+    "core/test_engine.py::test_a_resumed_block",
+    "core/test_engine.py::test_cutting_the_work",
+    "core/test_fields_read",
     "core/test_first_answers",
+    "core/test_forking",
+    "core/test_fused",
+    "core/test_given",
+    "core/test_guard",
+    "core/test_identity.py::test_another_process",
+    "core/test_identity.py::test_threads",
+    "core/test_input_faults",
     "core/test_interrupts",
+    "core/test_keeping",
+    "core/test_logs",
+    "core/test_maps",
+    "core/test_networks",
+    "core/test_no_code",
     "core/test_offline",
+    "core/test_page",
+    "core/test_phases.py::test_white_noise",
     "core/test_precision",
+    "core/test_reductions",
+    "core/test_remarks",
+    "core/test_replay",
+    "core/test_report",
+    "core/test_running.py::test_an_interrupted_run",
     "core/test_store_bombs",
     "core/test_store_faults",
+    "core/test_sweep_faults",
+    "core/test_sweeping",
     "core/test_template",
+    "core/test_terminal",
+    "core/test_tied",
+    "core/test_times",
+    "core/test_typed_claims",
+    "core/test_weights_for_torch",
     "studies/",
+    "test_docs",
+    "test_site",
 )
 
 
@@ -84,7 +125,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     items.sort(key=rank)
     for item in items:
-        if names[item].startswith(SLOW):
+        if f"{names[item]}::{item.name}".startswith(SLOW):
             item.add_marker("slow")
 
 
