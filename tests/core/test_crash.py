@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
+import pty
 import random
+import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -84,13 +88,13 @@ def test_kills_leave_no_unfinished_run_behind_the_finished_ones(survivors):
 # --- Ctrl-C ---------------------------------------------------------------------------------------------------------
 
 TELLING = """
-import signal, sys
+import os, signal, sys
 from phasescope.cli import app as cli
 from phasescope.verbs import execute as running
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a parent in the background may have switched Ctrl-C off
 part = running.part_of
 def told(chunk):
-    print("piece", flush=True)
+    os.write(1, b"piece\\n")  # a bar would take what is printed
     return part(chunk)
 running.part_of = told
 sys.argv = ["phasescope", *sys.argv[1:]]
@@ -141,3 +145,62 @@ def test_ctrl_c_leaves_a_run_that_goes_on(stopped):
     with Store(stopped[0]).draft(run_identity(slow.study, job, Context())) as draft:
         left = draft.resume()
     assert 0 < left.position["local"] < 3_000_000
+
+
+# --- a terminal that is closed --------------------------------------------------------------------------------------
+
+AT_A_TERMINAL = "import fcntl, termios; fcntl.ioctl(2, termios.TIOCSCTTY, 0)" + TELLING
+
+
+class Terminal:
+    """A terminal of its own for a process, which somebody looks at until it is closed."""
+
+    def __init__(self) -> None:
+        self.window, self.inside = pty.openpty()
+        self._closed = threading.Event()
+        self._looking = threading.Thread(target=self._look)
+
+    def run(self, words: list[str]) -> subprocess.Popen:
+        command = [sys.executable, "-c", AT_A_TERMINAL, *words]
+        ends = {"stdin": self.inside, "stdout": subprocess.PIPE, "stderr": self.inside}
+        process = subprocess.Popen(command, **ends, start_new_session=True, text=True)
+        os.close(self.inside)
+        self._looking.start()
+        return process
+
+    def close(self) -> None:
+        """What closing the window does: the kernel sends SIGHUP, and whatever is written or read fails."""
+        self._closed.set()
+        self._looking.join()
+        os.close(self.window)
+
+    def _look(self) -> None:
+        while not self._closed.is_set():
+            if select.select([self.window], [], [], 0.05)[0]:
+                os.read(self.window, 4096)
+
+
+@pytest.fixture(scope="module")
+def hung_up(tmp_path_factory):
+    """`phasescope run` whose terminal is closed after a few pieces, when it shows a bar: the store and the exit code.
+
+    The signal comes once more from the shell, which is closed too.
+    """
+    store = tmp_path_factory.mktemp("hung_up") / "store"
+    terminal = Terminal()
+    words = ["run", slow.__file__, "wander", "steps=9000000", "--store", str(store)]
+    process = terminal.run(words)
+    for _ in range(4):
+        process.stdout.readline()
+    time.sleep(1.2)
+    terminal.close()
+    process.send_signal(signal.SIGHUP)
+    process.communicate(timeout=120)
+    return store, process.returncode
+
+
+def test_a_closed_terminal_stops_a_run_as_ctrl_c_does(hung_up):
+    """Nothing would be saved yet by itself, five seconds after the last time."""
+    store, code = hung_up
+    [unfinished] = Store(store).unfinished()
+    assert (code, unfinished.position["local"] > 0) == (129, True)

@@ -26,9 +26,10 @@ from phasescope.store import Store
 
 HANDFUL = 4
 ALL = 100
-SIGTERMS = 0.3  # of the signals; the others are SIGINT, as of Ctrl-C
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+OFTEN = [6, 3, 1]  # SIGINT is Ctrl-C, SIGHUP a closed terminal
 IMPATIENT = 0.2  # of those who send a second one soon after
-ORDERLY = {0, 130, 143}  # what a shell sees; a crash would be 139 or 134
+ORDERLY = {0, 129, 130, 143}  # what a shell sees; a crash would be 139 or 134
 
 # A parent in the background may have switched Ctrl-C off, which a child inherits.
 CHILD = """
@@ -91,7 +92,7 @@ def start(asked: Asked, store: Path) -> subprocess.Popen:
 
 def stop(asked: Asked, store: Path, longest: float, chance: random.Random) -> Stopped:
     """Start the command, and send it a signal at some moment of its life."""
-    number = signal.SIGTERM if chance.random() < SIGTERMS else signal.SIGINT
+    [number] = chance.choices(SIGNALS, OFTEN)
     after = chance.uniform(0.05, 0.8 * longest)
     again = chance.uniform(0.0, 0.5) if chance.random() < IMPATIENT else None
     process = start(asked, store)

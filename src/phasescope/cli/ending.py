@@ -17,12 +17,14 @@ from types import FrameType
 from typing import Any, NoReturn
 
 from ..discovery import installed
+from ..engine.interrupts import HANG_UP, SIGNALS
 from ..errors import PhasescopeError
 from ..verbs.under_way import is_run_under_way
 from .catalogue import source_folder
 from .exit_codes import (
     BAD_INPUT,
     BROKEN_STUDY,
+    HUNG_UP,
     INTERRUPTED,
     OUR_FAULT,
     TERMINATED,
@@ -74,11 +76,13 @@ def carry_out(command: Callable[[], Any]) -> None:
 
 
 class Stop:
-    """The handler of Ctrl-C and of SIGTERM, which batch systems send before they kill: both stop in an orderly way.
+    """The handler of Ctrl-C, of SIGTERM, which batch systems send before they kill, and of SIGHUP, which a closed
+    terminal sends: all stop in an orderly way.
 
     While a run computes it is saved first. Else there is nothing to save, and the process ends at once: an exception
     in the middle of the import of a compiled library may end in a segmentation fault (7 of 39 in jaxlib's). A second
-    signal stops at once too, which loses what was not saved yet and nothing else.
+    signal stops at once too, which loses what was not saved yet and nothing else; but for a second SIGHUP, which is
+    of the same closed terminal.
     """
 
     def __init__(self) -> None:
@@ -86,6 +90,8 @@ class Stop:
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         if self._number is not None:
+            if number == HANG_UP:
+                return
             self.at_once(number, frame)
         if not is_run_under_way():
             _leave_at_once(STOPPED, number)
@@ -95,7 +101,8 @@ class Stop:
     def waits(self) -> None:
         """A first signal came while a program was at work, and is heeded after it."""
         if sys.stderr.isatty():
-            os.write(2, f"{WAITING}\n".encode())
+            with contextlib.suppress(OSError):
+                os.write(2, f"{WAITING}\n".encode())
 
     def at_once(self, number: int, frame: FrameType | None) -> NoReturn:
         """End, although something may not be saved."""
@@ -121,16 +128,16 @@ def _leave_at_once(sentence: str, number: int) -> NoReturn:
 
 
 def _code(number: int) -> int:
-    return TERMINATED if number == signal.SIGTERM else INTERRUPTED
+    return {signal.SIGTERM: TERMINATED, HANG_UP: HUNG_UP}.get(number, INTERRUPTED)
 
 
 @contextlib.contextmanager
 def _stopping() -> Iterator[Stop]:
-    """Inside, Ctrl-C and SIGTERM stop the command; one that is ignored (as behind `nohup`) stays ignored."""
+    """Inside, Ctrl-C, SIGTERM and SIGHUP stop the command; one that is ignored (as behind `nohup`) stays ignored."""
     stop = Stop()
     before = {}
     if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in SIGNALS:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 before[number] = signal.signal(number, stop)
     try:

@@ -19,6 +19,7 @@ DIVERGED = 5
 UNREADABLE = 6
 INCOMPLETE = 7
 OUR_FAULT = 70
+HUNG_UP = 129
 INTERRUPTED = 130
 TERMINATED = 143
 
@@ -32,6 +33,7 @@ MEANINGS = {
     UNREADABLE: "a store, or another file, cannot be read or written",
     INCOMPLETE: "a sweep is incomplete; the same command goes on with what is not stored",
     OUR_FAULT: "an error of phasescope itself",
+    HUNG_UP: "stopped because its terminal was closed (SIGHUP)",
     INTERRUPTED: "stopped by Ctrl-C",
     TERMINATED: "stopped by SIGTERM",
 }

@@ -5,6 +5,7 @@ Every text that is printed passes through here: control characters are spelled o
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -62,8 +63,9 @@ def show_json(document: Any) -> None:
 
 
 def show_problem(sentence: str) -> None:
-    """Print one line about something that went wrong, on standard error."""
-    print(visible(" ".join(sentence.split())), file=sys.stderr)
+    """Print one line about something that went wrong, on standard error; without one, as of a closed terminal, nothing."""
+    with contextlib.suppress(OSError, ValueError):
+        print(visible(" ".join(sentence.split())), file=sys.stderr)
 
 
 def plain_table(*columns: str) -> Table:

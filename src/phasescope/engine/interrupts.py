@@ -13,13 +13,14 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+HANG_UP = getattr(signal, "SIGHUP", None)  # a terminal that was closed; Windows has none
+SIGNALS = tuple(number for number in (signal.SIGINT, signal.SIGTERM, HANG_UP) if number is not None)
 
 
 class _Held:
     """A handler in place of those of the session: the first signal waits, a second one is passed on at once.
 
-    A session's own handler may have a method `waits`, called when a signal begins to wait, and a method `at_once`,
+    A second hang-up is none: a terminal that is closed may send it twice, by itself and by its shell. A session's own handler may have a method `waits`, called when a signal begins to wait, and a method `at_once`,
     called in its place for the second one.
     """
 
@@ -32,7 +33,7 @@ class _Held:
         if self._first is None:
             self._first = number
             getattr(handler, "waits", _nothing)()
-        else:
+        elif number != HANG_UP:
             getattr(handler, "at_once", handler)(number, frame)
 
     def waits(self) -> None:

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import signal
 import socket
 import sys
+import threading
 import webbrowser
+from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
 
+from ..engine.interrupts import HANG_UP
 from ..errors import MissingExtra, SpecError, StoreError
 from ..store import Store
+
+if TYPE_CHECKING:
+    import uvicorn
 
 PORT = 8017
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -70,7 +79,31 @@ def serve(
         timeout_graceful_shutdown=3,
         limit_concurrency=512,
     )
-    uvicorn.Server(config).run(sockets=[listening])
+    server = uvicorn.Server(config)
+    with _ended_by_hang_up(server):
+        server.run(sockets=[listening])
+
+
+@contextlib.contextmanager
+def _ended_by_hang_up(server: uvicorn.Server) -> Iterator[None]:
+    """Inside, a terminal that is closed ends the server in order, as Ctrl-C does; one that is ignored stays ignored."""
+    handler = None if HANG_UP is None else signal.getsignal(HANG_UP)
+    if HANG_UP is None or not callable(handler):
+        yield
+        return
+    is_closed = threading.Event()
+
+    def end(number: int, frame: FrameType | None) -> None:
+        is_closed.set()
+        server.should_exit = True
+
+    signal.signal(HANG_UP, end)
+    try:
+        yield
+    finally:
+        signal.signal(HANG_UP, handler)
+    if is_closed.is_set():
+        signal.raise_signal(HANG_UP)
 
 
 REMOTE = (

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import IO, Any, TextIO, cast
 
 from .progress_lines import Lines, short
 
@@ -33,6 +33,25 @@ def bars(wanted: bool | None = None) -> Meter:
     if wanted or sys.stderr.isatty():
         return _Bars()
     return Lines()
+
+
+class _Unfailing:
+    """A stream to which a word that cannot be written is lost and no more: its terminal may have been closed."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError, ValueError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 class _Bars:
@@ -78,7 +97,7 @@ class _Bars:
                 self._display = Progress(
                     TextColumn("{task.description}"), BarColumn(bar_width=30), MofNCompleteColumn(),
                     TextColumn("{task.fields[rate]}"), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
-                    console=Console(stderr=True), transient=True,
+                    console=Console(file=cast(IO[str], _Unfailing(sys.stderr))), transient=True,
                 )  # fmt: skip
                 self._display.start()
             self._users += 1
