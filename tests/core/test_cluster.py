@@ -8,8 +8,11 @@ import json
 import multiprocessing
 import os
 import random
+import re
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -178,6 +181,51 @@ def test_local_workers_listen_on_the_loopback_interface_alone(poisoned):
 
 def test_local_workers_are_not_forked(poisoned):
     assert sum("spawn_main" in words for words in poisoned[3]) == 3
+
+
+def test_the_command_ends_with_7_and_one_line_that_names_what_is_not_done(tmp_path):
+    words = [STUDY, "wander", "poison=none,crash", "--workers", "2"]
+    command = "from phasescope.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", command, "sweep", *words, "--store", str(tmp_path), "--json"],
+        capture_output=True,
+        text=True,
+    )
+    said = [line for line in done.stderr.splitlines() if " on workers " not in line]  # of progress
+    assert (done.returncode, done.stdout, said) == (
+        7,
+        "",
+        [
+            "SweepIncomplete: poisonous.wander: 1 of 2 blocks are stored. Not done: poison=crash seed=0 (the worker "
+            "died: a crash of the code, too little memory, or killed from outside). The same command tries only what is "
+            "not stored."
+        ],
+    )
+    assert [entry.spec["poison"] for entry in Store(tmp_path).entries()] == ["none"]
+
+
+class Starving(futures.Executor):
+    """Processes none of which ever has enough memory."""
+
+    def submit(self, *_, **__) -> futures.Future[str]:
+        failed: futures.Future[str] = futures.Future()
+        failed.set_exception(MemoryError())
+        return failed
+
+
+def test_blocks_that_failed_alike_share_their_reason_and_none_more_is_tried_after_ten(tmp_path):
+    with pytest.raises(ps.SweepIncomplete) as caught:
+        ps.sweep(STUDY, "wander", width=[*range(1, 13)], store=tmp_path, executor=Starving())
+    assert caught.value.dataset is None
+    found = re.fullmatch(
+        r"poisonous\.wander: 10 blocks failed before any was done, and the others were not tried; 0 of 12 blocks are "
+        r"stored\. Not done: ((?:width=\d+ seed=0, ){4}width=\d+ seed=0) and 5 more \(too little memory\)\. "
+        r"The same command tries only what is not stored\.",
+        str(caught.value),
+    )
+    assert found is not None, str(caught.value)
+    widths = [int(width) for width in re.findall(r"width=(\d+)", found[1])]
+    assert widths == sorted(widths)
 
 
 def test_an_error_of_the_study_fails_at_once(tmp_path):

@@ -20,7 +20,9 @@ SIGNALS = tuple(number for number in (signal.SIGINT, signal.SIGTERM, HANG_UP) if
 class _Held:
     """A handler in place of those of the session: the first signal waits, a second one is passed on at once.
 
-    A second hang-up is none: a terminal that is closed may send it twice, by itself and by its shell. A session's own handler may have a method `waits`, called when a signal begins to wait, and a method `at_once`,
+    A second hang-up is none: a terminal that is closed may send it twice, by itself and by its shell.
+
+    A session's own handler may have a method `waits`, called when a signal begins to wait, and a method `at_once`,
     called in its place for the second one.
     """
 

@@ -38,10 +38,14 @@ class ExecutorLost(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """How it went: the blocks that were set aside by their number, each with the reason; and why it ended early."""
+    """How it went: the blocks that were set aside by their number, each with the reason; and why it ended early.
+
+    It is hopeless if several blocks failed and none succeeded.
+    """
 
     aside: Mapping[int, str]
     ended: str = ""
+    hopeless: bool = False
 
 
 def carry_out_elsewhere(layout: Layout, context: Context, executor: futures.Executor) -> Outcome:
@@ -62,7 +66,9 @@ def carry_out_elsewhere(layout: Layout, context: Context, executor: futures.Exec
         except ExecutorLost as lost:
             return Outcome(sending.aside | sending.suspects, str(lost))
     if sending.parcels:
-        return Outcome(sending.aside, f"{len(sending.aside)} blocks failed before any was done")
+        count = len(sending.aside)
+        ended = f"{count} blocks failed before any was done, and the others were not tried"
+        return Outcome(sending.aside, ended, hopeless=True)
     return Outcome(sending.aside)
 
 

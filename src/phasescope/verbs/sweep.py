@@ -194,9 +194,9 @@ def _incomplete(layout: Layout, context: Context, outcome: Outcome) -> SweepInco
         found = find_or_run(layout.study, job, context, task.width, throw=False) if stored else None
         blocks.append(None if found is None else found.dataset)
     count = sum(block is not None for block in blocks)
-    failed = {layout.tasks[number].in_words(): why for number, why in outcome.aside.items()}
+    failed = {layout.tasks[number].in_words(): why for number, why in sorted(outcome.aside.items())}
     ended = f"{outcome.ended}; " if outcome.ended else ""
-    again = "; run the same command again." if outcome.ended else "."
+    again = "; run the same command again." if outcome.ended and not outcome.hopeless else "."
     message = (
         f"{layout.name}: {ended}{count} of {len(blocks)} blocks are stored{again}{_named(failed)}"
     )
@@ -205,12 +205,20 @@ def _incomplete(layout: Layout, context: Context, outcome: Outcome) -> SweepInco
 
 
 def _named(failed: Mapping[str, str]) -> str:
-    """The end of an error message: the blocks that were given up, the first few with their reasons."""
+    """The end of an error message: the reasons why blocks were given up, and the first blocks of each."""
     if not failed:
         return ""
-    named = [f"{block} ({why})" for block, why in failed.items()]
-    more = f"; and {len(named) - NAMED} more" if len(named) > NAMED else ""
-    return f" Not done: {'; '.join(named[:NAMED])}{more}. The same command tries only what is not stored."
+    alike: dict[str, list[str]] = {}
+    for block, why in failed.items():
+        alike.setdefault(why, []).append(block)
+    named = [f"{_first(blocks)} ({why})" for why, blocks in alike.items()]
+    return f" Not done: {'; '.join(named)}. The same command tries only what is not stored."
+
+
+def _first(blocks: Sequence[str]) -> str:
+    """The first few of some blocks, and how many more there are."""
+    more = f" and {len(blocks) - NAMED} more" if len(blocks) > NAMED else ""
+    return f"{', '.join(blocks[:NAMED])}{more}"
 
 
 def _map(
