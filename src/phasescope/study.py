@@ -59,6 +59,7 @@ class Study:
     own, a preset may be a tuple with one of each. `protocols`: which presets are experiments of the
     paper, from `ps.protocol`. `unchecked`: statements of the paper that have no claim, each with the
     reason. `answers`: what its authors say to claims, by id, from `ps.answer`.
+    `axes`: what the axes of observables count, by name, for the labels of plots; fields need none.
 
     **Raises:** `SpecError` if a field has a name that the verbs use themselves, if two Specs of the study
     define a field of one name differently, if a preset is of a Spec that no arm takes or gives a field
@@ -79,6 +80,7 @@ class Study:
     protocols: Mapping[str, Protocol] = dataclasses.field(default_factory=dict)
     unchecked: Mapping[str, str] = dataclasses.field(default_factory=dict)
     answers: Mapping[str, Answer] = dataclasses.field(default_factory=dict)
+    axes: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         taken = sorted(RESERVED & self.fields.keys())

@@ -28,6 +28,15 @@ def test_a_swept_field_has_its_symbol_and_meaning(store):
     assert sw.time.attrs["long_name"] == "time"
 
 
+def test_an_axis_of_observables_says_what_the_study_says_it_counts():
+    study = ps.Study(
+        "short", toys.study.spec, (toys.quadratic,), axes={"mode": "mode, by its size"}
+    )
+    ds = label(xr.Dataset(coords={"mode": [0, 1], "other": [0, 1]}), study)
+    assert ds["mode"].attrs == {"long_name": "mode, by its size"}
+    assert ds.other.attrs == {}
+
+
 def test_the_time_of_steps_is_counted_in_steps_and_other_time_says_what_a_step_is():
     run = xr.Dataset(coords={"time": [0.0]})
     assert time_label(run)["long_name"] == "time"

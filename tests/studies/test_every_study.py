@@ -10,12 +10,15 @@ import pytest
 
 from phasescope import run
 from phasescope.discovery import installed, is_built_in
+from phasescope.engine.job import Job, observed
 from phasescope.errors import SpecError
+from phasescope.plan.observables import axes
 from phasescope.plan.plan import fields_read
 from phasescope.study import find
 from phasescope.testing import check_study
 from phasescope.testing.descriptions import declared_descriptions, disagreements
 from phasescope.testing.fields import fields_given, fields_read_anywhere, requests
+from phasescope.verbs.remarks import small_spec
 from phasescope.verbs.validate import check_read
 
 HERE = Path(__file__).parent
@@ -113,6 +116,27 @@ def test_one_name_is_one_quantity_in_all_arms(name):
     study = find(name)
     described = {arm.__name__: declared_descriptions(study, arm) for arm in study.arms}
     assert list(disagreements(described)) == []
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_axis_says_what_it_counts(name):
+    """Of what arms measure and inspect, by its declared shapes; nothing is run."""
+    study = find(name)
+    classes = {
+        cls for arm in study.arms for cls in observed(Job(arm, small_spec(study, arm))) if cls
+    }
+    found = {axis for cls in classes for dims in axes(cls).values() for axis in dims}
+    assert found - study.axes.keys() == set()
+
+
+# What `derive` adds has axes of its own.
+@pytest.mark.parametrize(
+    ("name", "arm"),
+    [("regular_language", "symmetric"), ("scan_and_snap", "theory"), ("state_tracking", "routing")],
+)
+def test_every_coordinate_of_a_run_has_a_label(name, arm):
+    ds = run(name, arm, preset="tiny", store=False)
+    assert [axis for axis in ds.coords if not ds[axis].attrs.get("long_name")] == []
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,16 @@ from .training import TextState
 DIGITS = 2**-12  # to which maps of attention are kept: the rest is noise, and does not compress
 
 
+# What the axes count, for `Study(axes=...)`.
+TEXT_AXES = {
+    "layer": "layer, counted from 0",
+    "head": "head of a layer, counted from 0",
+    "probe": "training sequence, counted from 0",
+    "query": "position of the query, counted from 0",
+    "key": "position of the key, counted from 0",
+}
+
+
 class TextObserved(Observables):
     """Recorded during training; `time` counts updates, layers and heads count from 0.
 

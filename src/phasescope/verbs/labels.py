@@ -24,12 +24,14 @@ _ALWAYS = {
 
 
 def label(ds: xr.Dataset, study: Study) -> xr.Dataset:
-    """Label the time and the fields of the study among the coordinates of a run or a sweep, in place.
+    """Label the time, the fields and the axes of the study among the coordinates of a run or a sweep, in place.
 
     What a coordinate says already is kept. The attribute `block` is the lanes of a block, 1 for a run.
     Returns the dataset.
     """
-    said: dict[str, dict[str, str]] = _ALWAYS | field_labels(study) | {"time": time_label(ds)}
+    axes = {name: {"long_name": meaning} for name, meaning in study.axes.items()}
+    said: dict[str, dict[str, str]] = _ALWAYS | axes | field_labels(study)
+    said["time"] = time_label(ds)
     for name, words in said.items():
         if name in ds.coords:
             attrs = ds[name].attrs

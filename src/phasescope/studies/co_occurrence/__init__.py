@@ -5,6 +5,7 @@ import phasescope as ps
 from .citation import authors, bibtex, link
 from .claims import claims
 from .figures import figures
+from .observables import AXES
 from .spec import default, presets
 from .theory import gram, orthogonal, population, six_families, weight_flow
 from .training import gram_descent, weights
@@ -23,6 +24,7 @@ study = ps.Study(
     arms=(weights, weight_flow, six_families, gram, gram_descent, orthogonal, population),
     claims=claims,
     figures=figures,
+    axes=AXES,
     protocols={
         "figure1": ps.protocol(
             "Figure 1",

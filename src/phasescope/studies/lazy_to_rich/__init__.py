@@ -1,6 +1,7 @@
 """From a 4-gram to an induction head: a two-layer ALiBi transformer of six scalars, lazy first and rich later."""
 
 import phasescope as ps
+from phasescope.networks import TEXT_AXES
 
 from .citation import authors, bibtex, link
 from .claims import claims
@@ -57,6 +58,7 @@ study = ps.Study(
     ),
     claims=claims,
     figures=figures,
+    axes=TEXT_AXES,
     protocols={
         "figure_1": ps.protocol(
             "Figure 1",

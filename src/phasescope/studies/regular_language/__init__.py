@@ -1,10 +1,12 @@
 """How one-layer transformers learn regular languages: even pairs and parity, in two phases."""
 
 import phasescope as ps
+from phasescope.networks import TEXT_AXES
 
 from .citation import authors, bibtex, link
 from .claims import claims
 from .figures import figures
+from .observables import AXES
 from .spec import default, presets, protocols
 from .theory import frozen, log_flow
 from .training import exhaustive, handover, symmetric, text_gpt
@@ -24,6 +26,7 @@ study = ps.Study(
     arms=(exhaustive, symmetric, log_flow, frozen, handover, text_gpt),
     claims=claims,
     figures=figures,
+    axes=AXES | TEXT_AXES,
     unchecked={
         "Theorem C.3": "Theorem 5.1 again, whose lines have rows (thm5.1-v1 to thm5.1-first-key)",
         "Figure 1": "an illustration of the chain of thought on one input",

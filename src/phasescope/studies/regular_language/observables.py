@@ -27,6 +27,13 @@ SAME_TIME = 1e-11  # how far, relative to it, the record of a time may be from i
 
 field = ps.field
 
+# What the axes count.
+AXES = {
+    "length": "length of a string",
+    "position": "position in a string, counted from 1",
+    "input_length": "length of an input to the chain of thought",
+}
+
 
 class Observed(ps.Observables):
     """All arms report these. `match` and `differ`: strings whose last token equals the pivot's, and the others.

@@ -2,11 +2,13 @@
 the gradient does."""
 
 import phasescope as ps
+from phasescope.networks import TEXT_AXES
 
 from . import theory, training
 from .citation import authors, bibtex, link
 from .claims import claims
 from .figures import figures
+from .observables import AXES
 from .spec import default, presets, protocols
 
 study = ps.Study(
@@ -33,6 +35,7 @@ study = ps.Study(
     ),
     claims=claims,
     figures=figures,
+    axes=AXES | TEXT_AXES,
     protocols=protocols,
     unchecked={
         "Figures 1 and 2": "drawings of the setting and of the stages of training",

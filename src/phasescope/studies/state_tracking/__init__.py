@@ -6,6 +6,7 @@ from . import theory, training
 from .citation import authors, bibtex, link
 from .claims import claims
 from .figures import figures
+from .observables import AXES
 from .spec import default, presets
 
 # Section 7 states these of its experiments, and nothing else.
@@ -43,6 +44,7 @@ study = ps.Study(
     ),
     claims=claims,
     figures=figures,
+    axes=AXES,
     protocols={
         "section_7_C6": ps.protocol(
             "Figures 1a, 2, 5, 6 and 7: the cyclic task",

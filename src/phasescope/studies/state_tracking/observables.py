@@ -9,6 +9,28 @@ import phasescope as ps
 field = ps.field
 FLOW_TIME = "gradient-flow time: the step size of what is trained, times updates"
 
+# What the axes count.
+AXES = {
+    "action": "action, counted from 0",
+    "image": "outcome of an action on a value, counted from 0",
+    "neuron": "neuron of an outcome, counted from 0",
+    "value": "value, counted from 0",
+    "variable": "variable, counted from 0",
+    "step": "answer",
+    "chain_length": "length of a chain",
+    "test_length": "length of the chains that are tested",
+    "output_slot": "output slot, counted from 1",
+    "place": "input slot, counted from 1",
+    "block": "block of Q",
+    "head": "head, counted from 0",
+    "query": "answer that asks, counted from 0",
+    "query_double": "answer that asks, at twice the length",
+    "query_quadruple": "answer that asks, at four times the length",
+    "clause": "clause: the predicates, then the answers",
+    "clause_double": "clause at twice the length",
+    "clause_quadruple": "clause at four times the length",
+}
+
 
 class FeatureObserved(ps.Observables):
     """Stage 1. `image` is the class j, `neuron` is r; times count updates and are nan before they come."""

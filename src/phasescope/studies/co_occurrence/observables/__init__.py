@@ -2,11 +2,12 @@
 
 from .gram_matrices import at_end, measure_grams
 from .neurons import measure_neurons
-from .observed import AtEnd, Observed, coordinates, derive
+from .observed import AXES, AtEnd, Observed, coordinates, derive
 from .population_flow import measure_population
 from .symmetric_words import measure_symmetric_words
 
 __all__ = [
+    "AXES",
     "AtEnd",
     "Observed",
     "at_end",

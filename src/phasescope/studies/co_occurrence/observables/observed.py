@@ -20,6 +20,21 @@ from ..spec import Spec
 
 field = ps.field
 
+# What the axes count. Special words are the two target words, 1 and 2, and the common word, 3.
+AXES = {
+    "word": "word, counted from 1",
+    "key": "special word as a key",
+    "query": "special word as a query",
+    "each_word": "word, counted from 0",
+    "each_key": "word as a key, counted from 0",
+    "each_query": "word as a query, counted from 0",
+    "type": "type of a sample",
+    "sample": "sample, counted from 0",
+    "which": "conserved number, counted from 0",
+    "invariant": "conserved matrix, counted from 0",
+    "bound": "0: smallest, 1: largest",
+}
+
 
 class Observed(ps.Observables):
     """All arms report these."""

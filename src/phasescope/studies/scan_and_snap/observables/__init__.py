@@ -9,9 +9,10 @@ from .measure import (
     measure_theory,
     measure_with_residuals,
 )
-from .observed import Observed
+from .observed import AXES, Observed
 
 __all__ = [
+    "AXES",
     "Observed",
     "derive",
     "measure_full",

@@ -15,6 +15,16 @@ Classes = Float[Array, "class"]
 Distinct = Float[Array, "class distinct_token"]
 Common = Float[Array, "class common_token"]
 
+# What the axes count, all from 0.
+AXES = {
+    "class": "class",
+    "other_class": "another class",
+    "last": "last token",
+    "common_token": "common token",
+    "distinct_token": "distinct token of a class",
+    "token": "token: the common ones, then the distinct ones class by class",
+}
+
 
 class Observed(ps.Observables):
     """All arms report these; populations, not batches, except for `batch_loss`."""
