@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import time
 import zlib
 from collections.abc import Mapping
@@ -30,11 +31,13 @@ def kind_of(entry: Entry) -> str:
     return "sweep" if entry.lanes else "run"
 
 
-def line_of(id: str, root: Path) -> list[Any]:
-    """The line of one run in the table; of one that cannot be read, why."""
+def line_of(id: str, root: Path) -> list[Any] | None:
+    """The line of one run in the table; of one that cannot be read, why. None if there is none, or a link."""
     study, arm, digest = id.split("/")
     folder = root / study / arm / digest
     stamp, settled = stamp_of(f"{folder}/run.json")
+    if not _is_folder(folder):
+        return None
     try:
         entry, document = read_run(folder, root)
     except StoreError as problem:
@@ -49,6 +52,14 @@ def line_of(id: str, root: Path) -> list[Any]:
     total = zlib.crc32(told.encode())
     texts = [x.encode("utf-8", "replace").decode() if isinstance(x, str) else x for x in columns]
     return [id, arm, *texts, told, total, stamp if settled else ""]
+
+
+def _is_folder(path: Path) -> bool:
+    """Whether there is a folder, and no link to one."""
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except OSError:
+        return False
 
 
 def _bounded(row: Mapping[str, Any]) -> tuple[float, int]:

@@ -7,6 +7,7 @@ those of the folders of arms, in which runs appear and vanish. Several processes
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -26,9 +27,6 @@ from .index_file import IndexFile, index_file
 from .index_lines import line_of, stamp_of, wanted_words
 from .store_contents import UNREADABLE
 
-SETTLED = (
-    2e9  # nanoseconds after which the time of a file is believed: clocks of file systems are coarse
-)
 BATCH = 500  # runs that are read before they are written down
 MANY = 2000  # rows
 SORTS = ("when", "id", "study", "arm", "kind", "status", "size", "seconds")
@@ -176,41 +174,69 @@ class RunIndex:
             row["folder"] = root + row["id"].replace("/", os.sep)
         return rows
 
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[sqlite3.Connection]:
+        """A transaction during which nobody else writes."""
+        with self._file.tables as tables:
+            tables.execute("BEGIN IMMEDIATE")
+            yield tables
+
     def _refresh(self, thorough: bool) -> None:
-        """Bring the tables up to date. Files are read between transactions, which are short."""
+        """Bring the tables up to date with the store as it is now, or as it becomes meanwhile.
+
+        Files are read between transactions, which are short. Whoever writes has seen, within the transaction, that
+        what is written is so; and a look begins when others have written what they saw before it. So nothing that was
+        seen before a look is written after it.
+        """
+        with self._alone():
+            pass
         known = dict(self._ask("SELECT folder, stamp FROM folders"))
-        present = set()
-        for folder in walk(self.store.root, NAME, NAME)[0]:
-            name = "/".join(folder.parts[-2:])
-            present.add(name)
-            stamp, settled = stamp_of(str(folder))
+        present = _arms(self.store.root)
+        for name, folder in present.items():
+            stamp, settled = stamp_of(folder)
             if thorough or not settled or known.get(name) != stamp:
                 self._refresh_arm(folder, name, stamp if settled else "")
-        for name in known.keys() - present:
-            with self._file.tables as tables:
-                tables.execute("DELETE FROM runs WHERE id > ? AND id < ?", _ids_in(name))
-                tables.execute("DELETE FROM folders WHERE folder = ?", [name])
+        if known.keys() - present.keys():
+            with self._alone() as tables:
+                for name in known.keys() - _arms(self.store.root).keys():
+                    tables.execute("DELETE FROM runs WHERE id > ? AND id < ?", _ids_in(name))
+                    tables.execute("DELETE FROM folders WHERE folder = ?", [name])
 
-    def _refresh_arm(self, folder: Path, name: str, stamp: str) -> None:
+    def _refresh_arm(self, folder: str, name: str, stamp: str) -> None:
         """Bring the runs of one arm up to date; only then the time of its folder is written down."""
         ask = "SELECT id, stamp FROM runs WHERE id > ? AND id < ?"
         known = dict(self._ask(ask, _ids_in(name)))
         present = {f"{name}/{digest}": f"{folder}/{digest}/run.json" for digest in _digests(folder)}
-        changed = [
+        doubtful = [
             id
             for id, path in present.items()
-            if not known.get(id) or known[id] != stamp_of(path)[0]
+            if not (was := known.get(id)) or was != stamp_of(path)[0]
         ]
-        for begin in range(0, len(changed), BATCH):
-            lines = [line_of(id, self.store.root) for id in changed[begin : begin + BATCH]]
-            marks = ", ".join("?" * 11)
-            with self._file.tables as tables:
-                tables.execute("DELETE FROM folders WHERE folder = ?", [name])
-                tables.executemany(f"INSERT OR REPLACE INTO runs VALUES ({marks})", lines)
-        gone = [[id] for id in known.keys() - present.keys()]
-        with self._file.tables as tables:
-            tables.executemany("DELETE FROM runs WHERE id = ?", gone)
+        doubtful += known.keys() - present.keys()
+        for begin in range(0, len(doubtful), BATCH):
+            self._write_down(doubtful[begin : begin + BATCH], name)
+        with self._alone() as tables:
             tables.execute("INSERT OR REPLACE INTO folders VALUES (?, ?)", [name, stamp])
+
+    def _write_down(self, ids: list[str], arm: str) -> None:
+        """Write down some runs of an arm as they are; those that are gone are forgotten."""
+        root = self.store.root
+        read = {id: line_of(id, root) for id in ids}
+        with self._alone() as tables:
+            for id, line in read.items():
+                if line is None or not line[-1] or line[-1] != stamp_of(f"{root}/{id}/run.json")[0]:
+                    read[id] = line_of(id, root)  # it may have become another one
+            marks = ", ".join("?" * 11)
+            lines = [line for line in read.values() if line is not None]
+            tables.execute("INSERT OR REPLACE INTO folders VALUES (?, ?)", [arm, ""])
+            tables.executemany(f"INSERT OR REPLACE INTO runs VALUES ({marks})", lines)
+            gone = [[id] for id, line in read.items() if line is None]
+            tables.executemany("DELETE FROM runs WHERE id = ?", gone)
+
+
+def _arms(root: Path) -> dict[str, str]:
+    """The folders of arms that a store has, by study and arm."""
+    return {"/".join(folder.parts[-2:]): str(folder) for folder in walk(root, NAME, NAME)[0]}
 
 
 def _ids_in(folder: str) -> tuple[str, str]:
@@ -235,7 +261,7 @@ def _condition(query: Query) -> tuple[str, list[Any]]:
     return (f" WHERE {' AND '.join(parts)}" if parts else ""), texts
 
 
-def _digests(folder: Path) -> Iterator[str]:
+def _digests(folder: str) -> Iterator[str]:
     """The names of run folders; links are none."""
     try:
         with os.scandir(folder) as found:
