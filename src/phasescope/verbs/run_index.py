@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import gc
 import json
 import os
 import sqlite3
@@ -28,7 +29,6 @@ from .index_lines import line_of, stamp_of, wanted_words
 from .store_contents import UNREADABLE
 
 BATCH = 500  # runs that are read before they are written down
-MANY = 2000  # rows
 SORTS = ("when", "id", "study", "arm", "kind", "status", "size", "seconds")
 T = TypeVar("T")
 
@@ -100,18 +100,20 @@ class RunIndex:
         `text` is as in a `Query`; `last` is how many of the first there are at most.
         """
         where, values = _condition(Query(text=text))
-        ask = f'SELECT id, "when", status = ? FROM runs{where}'
+        ask = f'SELECT status = ?, "when", id, row, sum FROM runs{where}'
 
         def answer() -> list[list[dict[str, Any]]]:
-            found = self._ask(ask, [UNREADABLE, *values])
-            finished = sorted([(when, id) for id, when, broken in found if not broken])
-            unreadable = sorted([id for id, _, broken in found if broken])
-            chosen = [(id,) for _, id in finished[-last if last else None :]]
-            return [self._rows_of(chosen), self._rows_of([(id,) for id in unreadable])]
+            try:
+                found = sorted(self._ask(ask, [UNREADABLE, *values]))
+            except TypeError as error:
+                raise sqlite3.DatabaseError("a row of the index is damaged") from error
+            finished = [line[3:] for line in found if not line[0]]
+            unreadable = [line[3:] for line in found if line[0]]
+            return [self._rows(finished[-last if last else None :]), self._rows(unreadable)]
 
-        with self._lock:
+        with self._lock, _without_collections():
             self.refresh(thorough=True)
-            finished, unreadable = self._safely(lambda: self._at_once(answer))
+            finished, unreadable = self._safely(answer)
         return finished, unreadable
 
     def get(self, id: str) -> dict[str, Any] | None:
@@ -152,16 +154,11 @@ class RunIndex:
         return self._file.tables.execute(text, values).fetchall()
 
     def _rows_of(self, ids: list[tuple[str]]) -> list[dict[str, Any]]:
-        """The rows of some runs, in this order. Few are looked up one by one, many are read as they lie."""
-        ask = "SELECT id, row, sum FROM runs"
-        if len(ids) > MANY:
-            known = {id: (row, total) for id, row, total in self._ask(ask)}
-        else:
-            found = [line for id in ids for line in self._ask(f"{ask} WHERE id = ?", id)]
-            known = {id: (row, total) for id, row, total in found}
-        if any(id not in known for (id,) in ids):
+        """The rows of some runs, in this order."""
+        found = [self._ask("SELECT row, sum FROM runs WHERE id = ?", id) for id in ids]
+        if not all(found):
             raise sqlite3.DatabaseError("the index does not find what it lists")
-        return self._rows([known[id] for (id,) in ids])
+        return self._rows([line for (line,) in found])
 
     def _rows(self, found: list[tuple[str, int]]) -> list[dict[str, Any]]:
         """Rows of the table as they were written down; one that was altered is a `sqlite3.DatabaseError`."""
@@ -232,6 +229,18 @@ class RunIndex:
             tables.executemany(f"INSERT OR REPLACE INTO runs VALUES ({marks})", lines)
             gone = [[id] for id, line in read.items() if line is None]
             tables.executemany("DELETE FROM runs WHERE id = ?", gone)
+
+
+@contextlib.contextmanager
+def _without_collections() -> Iterator[None]:
+    """Without the collector of Python's garbage, which looks at all rows again and again while they are read."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 def _arms(root: Path) -> dict[str, str]:
