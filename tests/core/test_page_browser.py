@@ -468,13 +468,35 @@ def test_a_background_run_lands_in_the_store_and_appears(page):
     expect(page.locator("tbody")).to_contain_text("epsilon = 0.0123")
 
 
-# Not seen to pass on the merged code. To be looked into.
-@pytest.mark.full
-def test_a_background_run_is_stopped(page):
+def test_a_background_run_is_stopped_however_long_the_button_is_held(page):
     open_at(page, "lab?study=linear_modes&arm=descent&f.steps=100000000&f.epsilon=0.5")
     page.click("#start")
-    page.click("[aria-label^='stop linear_modes']")
-    expect(page.locator(".jobs li").first).to_have_attribute("data-state", "stopped")
+    job = page.locator(".jobs li").first
+    expect(job).to_have_attribute("data-state", "running")
+    job.locator("button").hover()
+    page.mouse.down()
+    before = job.locator("progress").evaluate("bar => bar.value")
+    expect(job.locator("progress")).not_to_have_js_property("value", before)
+    page.mouse.up()
+    expect(job).to_have_attribute("data-state", "stopped")
+    expect(job).to_contain_text("stopped")
+    expect(job.locator("button")).to_be_hidden()
+
+
+def test_news_of_a_run_that_arrives_late_does_not_undo_what_was_told_after_it(page):
+    open_at(page, "lab")
+    shown = page.evaluate(
+        """async () => {
+          const { jobList } = await import("/static/job_list.js");
+          const list = jobList();
+          const told = (job, version, state, progress) => list.heard(
+            { job, version, state, progress, study: "a", arm: "b", fields: {}, run: null, problem: null, done: state !== "running" });
+          told("2", 1, "running", 0.2); told("2", 4, "stopped", 0.5); told("2", 3, "running", 0.4);
+          told("10", 6, "running", 0); told("3", 5, "running", 0);
+          return [...list.node.children].map((item) => `${item.dataset.job} ${item.dataset.state}`);
+        }"""
+    )
+    assert shown == ["10 running", "3 running", "2 stopped"]
 
 
 def test_at_most_six_clicks_lead_from_the_front_page_to_the_moment_that_decides(page):

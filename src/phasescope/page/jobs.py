@@ -26,7 +26,7 @@ Work = Callable[[Context], str]
 
 @dataclasses.dataclass
 class Job:
-    """One piece of work. `state` is waiting, running, done, stopped or failed."""
+    """One piece of work. `state` is waiting, running, done, stopped or failed; `version` rises with every change."""
 
     id: str
     what: dict[str, Any]
@@ -50,6 +50,7 @@ class Job:
             "run": self.run or None,
             "problem": plain(self.problem) or None,
             "began": self.began,
+            "version": self.version,
         }
 
 
@@ -88,10 +89,11 @@ class Jobs:
         """Stop a job: it saves what it has. None if there is no such job."""
         with self._lock:
             job = self._jobs.get(id)
+            if job is not None:
+                job.stop.set()
+                if job.state == "waiting":
+                    job.state = "stopped"
         if job is not None:
-            job.stop.set()
-            if job.state == "waiting":
-                job.state = "stopped"
             self._tell(job)
         return job
 
@@ -112,9 +114,10 @@ class Jobs:
             job.version = self._version
 
     def _carry_out(self, job: Job, work: Work) -> None:
-        if job.stop.is_set():
-            return
-        job.state = "running"
+        with self._lock:
+            if job.stop.is_set():
+                return
+            job.state = "running"
         self._tell(job)
         try:
             job.run = work(Context(self.store, self._meter(job), stop=job.stop))
