@@ -16,6 +16,7 @@ import jax.random as jr
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from .read_out import mean_cross_entropy
 from .starts import Draws
 
 EPSILON = 1e-5  # of layer normalisation
@@ -262,7 +263,13 @@ def loss(
     net: Decoder, windows: Int[Array, "*batch place"], dropping: Dropping | None = None
 ) -> Float[Array, ""]:
     """The mean over all tokens of a batch of windows, which are one token longer than the context."""
-    return token_losses(net, windows, dropping).mean()
+    x, _ = forward(net, windows[..., :-1], dropping)
+    return mean_cross_entropy(
+        x.reshape(-1, net.shape.width),
+        net.embedding.T if net.read is None else net.read,
+        net.read_bias,
+        windows[..., 1:].reshape(-1),
+    )
 
 
 class _Dropper:
