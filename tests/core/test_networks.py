@@ -100,6 +100,38 @@ def test_the_gradient_is_that_of_a_plain_decoder_in_pytorch(name):
         np.testing.assert_allclose(slope, wanted, rtol=1e-11, atol=1e-14, err_msg=parameter)
 
 
+def test_a_loop_in_pytorch_ends_where_the_replay_of_its_batches_does():
+    torch = pytest.importorskip("torch", reason="the other program is PyTorch's")
+    spec = ps.find("regular_language").specify("tiny", "text_gpt", arithmetic="float64", clip=None)
+    shape = spec.shape(30)
+    start = by_name(decoder(shape))
+    rng = np.random.default_rng(3)
+    windows = rng.integers(30, size=(4, spec.sequences, spec.context + 1))
+    theirs = {k: torch.tensor(v, requires_grad=True) for k, v in start.items()}
+    descent = torch.optim.SGD(theirs.values(), lr=0.1)
+    for batch in windows:
+        descent.zero_grad()
+        plain_decoder.loss(theirs, shape, batch, torch).backward()
+        descent.step()
+    asked = {"preset": "tiny", "arithmetic": "float64", "clip": None, "method": "sgd", "rate": 0.1}
+    still = {"dropout": None, "warm_up": 0, "cosine": 0, "updates": 4, "store": False}
+    given = {f"net.{name}": x for name, x in start.items()}
+    run = ps.replay(
+        "regular_language", "text_gpt", {"windows": windows}, params=given, **asked, **still
+    )
+    for name, x in theirs.items():
+        np.testing.assert_allclose(
+            run[f"params.net.{name}"].values, x.detach().numpy(), rtol=1e-11, atol=1e-13
+        )
+
+
+def test_a_token_beyond_the_vocabulary_is_no_number_and_not_the_last_type():
+    net = decoder(BASE)
+    windows = jnp.asarray(windows_of(BASE)).at[0, 2].set(BASE.vocabulary)
+    assert np.isnan(loss(net, windows))
+    assert np.isfinite(loss(net, windows[1:]))
+
+
 @pytest.mark.parametrize("name", ["figure 2", "strict"])
 def test_the_gradient_is_the_slope_of_the_plain_loss(name):
     shape = SHAPES[name]

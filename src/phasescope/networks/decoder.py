@@ -180,8 +180,8 @@ def forward(
 def embed(
     net: Decoder, tokens: Int[Array, "*batch position"]
 ) -> Float[Array, "*batch position width"]:
-    """Embeddings of the tokens, with positions if the model has absolute ones."""
-    x = net.embedding[tokens]
+    """Embeddings of the tokens, with positions if the model has absolute ones; NaN for a token beyond the vocabulary."""
+    x = jnp.take(net.embedding, tokens, axis=0, mode="fill", fill_value=jnp.nan)
     length = tokens.shape[-1]
     if net.shape.scaled_embedding:
         x = x * float(np.sqrt(net.shape.width))

@@ -31,10 +31,10 @@ class TextState(eqx.Module):
 
 
 class Batch(eqx.Module):
-    """Sequences, and the key of what is dropped."""
+    """Sequences, and the key of what is dropped, if anything is."""
 
     windows: Int[Array, "sequence place"]
-    key: PRNGKeyArray
+    key: PRNGKeyArray | None
 
 
 class reading_in_turn(descent):
@@ -47,16 +47,21 @@ class reading_in_turn(descent):
 def training(spec: TextSpec) -> descent:
     """Descent on batches of a corpus, whose tokens are the memory of the run."""
 
+    def batch(windows: Array, key: PRNGKeyArray) -> Batch:
+        return Batch(windows, None if spec.dropout is None else key)
+
     def draw(key: PRNGKeyArray, tokens: Int[Array, " text"]) -> Batch:
         for_text, for_dropping = jr.split(key)
-        return Batch(anywhere(for_text, tokens, spec.sequences, spec.context), for_dropping)
+        return batch(anywhere(for_text, tokens, spec.sequences, spec.context), for_dropping)
 
     def follow(key: PRNGKeyArray, place: tuple[Array, Int[Array, " text"]]) -> Batch:
         number, tokens = place
-        return Batch(in_turn(number, tokens, spec.sequences, spec.context), key)
+        return batch(in_turn(number, tokens, spec.sequences, spec.context), key)
 
     def loss(state: TextState, batch: Batch) -> Float[Array, ""]:
-        dropping = None if spec.dropout is None else Dropping(spec.dropout, batch.key)
+        dropping = None
+        if spec.dropout is not None and batch.key is not None:
+            dropping = Dropping(spec.dropout, batch.key)
         with products_of(spec):
             return decoder.loss(state.net, batch.windows, dropping)
 
