@@ -1,5 +1,6 @@
 """Headlines are true: each names the rows that it rests on, with the words that these have."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,14 @@ ROOT = Path(__file__).parents[1]
 STUDIES = sorted(name for name, point in installed().items() if is_built_in(point))
 
 
+def page_of(study: str) -> str:
+    return (ROOT / "src" / "phasescope" / "studies" / study / "README.md").read_text()
+
+
 def on_the_page_of(study: str) -> list[Headline]:
-    page = ROOT / "src" / "phasescope" / "studies" / study / "README.md"
-    return headlines(page.read_text())
+    """What the page says in short, and what it says was found."""
+    page = page_of(study)
+    return [*headlines(page, "In short"), *headlines(page)]
 
 
 def in_the_readme_about(study: str) -> list[Headline]:
@@ -42,6 +48,13 @@ def test_every_study_has_headlines_and_those_of_a_typed_one_name_their_rows(name
     assert on_the_page_of(name)
     assert in_the_readme_about(name)
     assert [h.begins for h in found if is_typed and not h.items] == []
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_page_begins_with_what_is_worth_knowing(name):
+    headings = re.findall(r"^## (.*)$", page_of(name), re.MULTILINE)
+    assert headings[0] == "In short"
+    assert 3 <= len(headlines(page_of(name), "In short")) <= 5
 
 
 # --- the reader of headlines itself -----------------------------------------------------------------------------------
