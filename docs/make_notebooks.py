@@ -16,10 +16,12 @@ from pathlib import Path
 import jupytext
 import nbformat
 from nbclient import NotebookClient
+from traitlets.config import Config
 
 PAGES = Path(__file__).parent / "notebooks"
 BUILT = Path(__file__).parents[1] / "build" / "notebooks"
 SECONDS = 1800  # for one cell; the longest trains for some minutes on a busy machine
+STARTUP = 300  # seconds for a kernel to come up
 
 
 def digest(page: Path) -> str:
@@ -37,8 +39,16 @@ def execute(page: Path) -> None:
     notebook = jupytext.read(page)
     notebook.metadata["page"] = digest(page)
     notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
-    with tempfile.TemporaryDirectory() as folder:
-        client = NotebookClient(notebook, timeout=SECONDS, resources={"metadata": {"path": folder}})
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as sockets:
+        # Over sockets of this user: over TCP a kernel warns that others on the machine may listen.
+        ours = {"transport": "ipc", "ip": str(Path(sockets) / "kernel")}
+        client = NotebookClient(
+            notebook,
+            config=Config({"KernelManager": ours}),
+            resources={"metadata": {"path": folder}},
+            startup_timeout=STARTUP,
+            timeout=SECONDS,
+        )
         client.execute()
     BUILT.mkdir(parents=True, exist_ok=True)
     nbformat.write(notebook, BUILT / f"{page.stem}.ipynb")
