@@ -2,6 +2,7 @@
 
 * Pages that live elsewhere in the repository (README files of studies, CONTRIBUTING, ...) are taken from there: one source.
 * A link to a file of the repository leads to its page; a file that has none (a study in one file) gets one that shows it.
+* The rows of the ledger behind a finding are set apart from it.
 * Formulas become MathML when the site is built, so that it needs neither a script nor a network to show them.
 * Notebooks show what they printed, if they were executed (`docs/make_notebooks.py`, which `make docs` does), and can be taken
   along as .ipynb.
@@ -20,6 +21,7 @@ from typing import Any
 
 from mkdocs.structure.files import File, Files
 
+from phasescope.ledger.headlines import BRACKET
 from phasescope.report.mathematics import formula
 
 ROOT = Path(__file__).parents[1]
@@ -124,9 +126,20 @@ def add_notebook(files: Files, config: Any, notebook: Path) -> None:
         files.append(File.generated(config, f"notebooks/{name}", content=content))
 
 
+def with_quiet_rows(text: str) -> str:
+    """A page with the rows behind each finding (`[thm4.5: trivial]`) as text of their own look."""
+    parts = CODE.split(text)
+    return "".join(
+        part if index % 2 else BRACKET.sub(r'<span class="rows">\g<0></span>', part)
+        for index, part in enumerate(parts)
+    )
+
+
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Links as they are in the site, and on the page about the report where it is."""
+    """Links as they are in the site, quiet rows, and on the page about the report where it is."""
     text = with_links_of_the_site(markdown, source_of(page.file.src_uri))
+    if page.file.src_uri.startswith(("studies/", "project/readme")):
+        text = with_quiet_rows(text)
     return text.replace("<!-- where the report is -->", where_the_report_is())
 
 
