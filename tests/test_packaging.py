@@ -8,9 +8,12 @@ import subprocess
 import sys
 import tomllib
 import venv
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import phasescope as ps
 
@@ -27,7 +30,7 @@ def test_the_version_has_one_source():
 
 
 def test_the_extras_are_those_that_the_page_on_installing_names():
-    page = (ROOT / "docs" / "install.md").read_text()
+    page = (ROOT / "docs" / "install.md").read_text().partition("## Licences")[0]
     table = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
     named = {extra for cell in table for extra in re.findall(r"`(\w+)`", cell)}
     assert named == set(PROJECT["optional-dependencies"]) - {"bench"}
@@ -39,6 +42,66 @@ def test_the_lock_has_every_library_of_the_core_with_hashes_and_no_address():
     assert core - locked == set()
     assert LOCK.count("--hash=sha256:") >= len(locked)
     assert re.findall(r"\w+://|--index|^-e |/home|@ ", LOCK, re.MULTILINE) == []
+
+
+# Words of licences under which a library may be used, changed and passed on, with its notice kept.
+PERMISSIVE = ("MIT", "BSD", "Apache", "ISC", "PSF", "Python Software Foundation")
+NOT_PERMISSIVE = ("MPL", "Mozilla", "GPL", "GNU", "roprietary")
+
+
+def needed(extra: str) -> dict[str, metadata.Distribution]:
+    """The libraries that are installed here of those that an extra brings, by name; "" has the core's."""
+    wanted = [(PROJECT["name"], extra)]
+    found: dict[str, metadata.Distribution] = {}
+    seen = set()
+    while wanted:
+        name, of = wanted.pop()
+        if (name, of) in seen:
+            continue
+        seen.add((name, of))
+        try:
+            found[name] = metadata.distribution(name)
+        except metadata.PackageNotFoundError:
+            continue
+        for line in found[name].requires or ():
+            asked = Requirement(line)
+            if asked.marker is None or asked.marker.evaluate({"extra": of}):
+                wanted += [(canonicalize_name(asked.name), one) for one in ("", *asked.extras)]
+    return found
+
+
+def licence(library: metadata.Distribution) -> str:
+    said = library.metadata
+    classifiers = [c for c in said.get_all("Classifier") or () if c.startswith("License ::")]
+    first = (said.get("License") or "").partition("\n")[0]
+    return said.get("License-Expression") or "; ".join(classifiers) or first
+
+
+def is_permissive(said: str) -> bool:
+    return any(word in said for word in PERMISSIVE) and not any(
+        word in said for word in NOT_PERMISSIVE
+    )
+
+
+@pytest.mark.parametrize(
+    ("said", "so"),
+    [("MIT", True), ("BSD-3-Clause AND 0BSD", True), ("MPL-2.0 AND MIT", False), ("", False)],
+)
+def test_a_licence_is_permissive_if_all_of_it_is(said, so):
+    assert is_permissive(said) is so
+
+
+def test_the_libraries_that_are_not_permissive_are_those_that_the_page_on_installing_names():
+    page = (ROOT / "docs" / "install.md").read_text().partition("## Licences")[2]
+    named = set(re.findall(r"^\| `([\w-]+)` \|", page, re.MULTILINE))
+    other = {
+        name
+        for extra in ("", *PROJECT["optional-dependencies"])
+        for name, library in needed(extra).items()
+        if not is_permissive(licence(library))
+    }
+    assert needed("").keys() & named == set()
+    assert other - named == set()
 
 
 def run(*command: str | Path, cwd: Path) -> str:
