@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import sys
+import tomllib
 import types
 from pathlib import Path
 
@@ -17,6 +19,12 @@ from phasescope.cli import app as cli
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "CONTRIBUTING.md"]
 STUDY_PAGES = sorted((ROOT / "src" / "phasescope" / "studies").glob("*/README.md"))
+# Pages whose commands and names are looked at, and which have no code that is run here.
+OTHER_PAGES = [
+    ROOT / "RELEASING.md",
+    ROOT / "benchmarks" / "README.md",
+    *sorted((ROOT / "docs").glob("*/*.md")),
+]
 WITH_CODE = [
     page
     for page in PAGES
@@ -90,7 +98,10 @@ def test_the_code_that_takes_longer_runs_too(page, shared):
     assert run_page(page, full=True) == []
 
 
-@pytest.mark.parametrize("page", [*PAGES, *STUDY_PAGES], ids=lambda p: f"{p.parent.name}/{p.name}")
+EVERY_PAGE = [*PAGES, *STUDY_PAGES, *OTHER_PAGES]
+
+
+@pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda p: f"{p.parent.name}/{p.name}")
 def test_every_command_of_a_page_exists_with_its_flags(page):
     group = typer.main.get_command(cli.app)
     context = group.make_context("phasescope", ["list"])
@@ -100,6 +111,53 @@ def test_every_command_of_a_page_exists_with_its_flags(page):
         name, command, rest = group.resolve_command(context, words)
         if rest:
             command.make_context(name, list(rest))
+
+
+def test_every_script_module_extra_and_name_that_a_page_speaks_of_is_there():
+    texts = [page.read_text() for page in EVERY_PAGE]
+    found = {
+        what: {one for text in texts for one in re.findall(pattern, text)}
+        for what, pattern in {
+            "scripts": r"python ((?:docs|tests|benchmarks)/\w+\.py)",
+            "modules": r"python -m (phasescope[\w.]+)",
+            "names": r"\bps\.(\w+)",
+        }.items()
+    }
+    extras = {one for text in texts for one in re.findall(r"install [^\n`]*\[([\w,]+)\]", text)}
+    public = re.findall(
+        r" as (\w+)$", (ROOT / "src/phasescope/__init__.pyi").read_text(), re.MULTILINE
+    )
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert all(found.values())
+    assert extras
+    assert [one for one in found["scripts"] if not (ROOT / one).exists()] == []
+    assert [one for one in found["modules"] if importlib.util.find_spec(one) is None] == []
+    assert found["names"] - set(public) == set()
+    assert {e for one in extras for e in one.split(",")} - set(
+        project["optional-dependencies"]
+    ) == set()
+
+
+@pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda p: f"{p.parent.name}/{p.name}")
+def test_every_flag_of_a_script_or_module_stands_in_its_source(page):
+    pattern = r"python (?:-m )?((?:docs|tests|benchmarks)/\w+\.py|phasescope[\w.]+)([^\n`#]*)"
+    missing = []
+    for name, words in re.findall(pattern, page.read_text()):
+        if name.endswith(".py"):
+            files = [ROOT / name, *(ROOT / "benchmarks").glob("harness*.py")]
+        else:
+            files = [
+                ROOT / "src" / f"{name.replace('.', '/')}.py",
+                ROOT / "src/phasescope/cli/recording.py",
+            ]
+        source = "".join(file.read_text() for file in files)
+        flags = re.findall(r"(?<=\s)--(\w[\w-]*)", words)
+        missing += [
+            f"{name} --{flag}"
+            for flag in flags
+            if f"--{flag}" not in source and not re.search(rf"\b{flag}:", source)
+        ]
+    assert missing == []
 
 
 def test_every_target_of_make_that_a_page_names_is_there():
