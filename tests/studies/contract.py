@@ -96,6 +96,12 @@ def is_measured(said: str, measured: str) -> bool:
     return any(abs(float(found) - float(said)) <= half for found in NUMBER.findall(measured))
 
 
+def not_said(study: str, *phrases: str) -> list[str]:
+    """Of some phrases, with numbers that a test has computed, those that a study's page does not have."""
+    page = " ".join((PAGES / study / "README.md").read_text().split())
+    return [phrase for phrase in phrases if phrase not in page]
+
+
 class VerdictContract(testing.VerdictContract):
     # Rows that `make full` alone judges, with the reason: their evidence takes longest for what it tells.
     left_to_full: ClassVar[Mapping[str, str]] = {}
