@@ -126,9 +126,6 @@ def test_the_figures_of_the_paper_and_ours_are_there():
 class TestFigures(FigureContract):
     study = study
     shared_labels = ("phase_diagram",)
-    typed = dict.fromkeys(
-        ("165", "1.1", "1.3", "0.025"), "read off the 24 x 24 cells of map_of_constants"
-    )
 
     def test_every_number_of_the_caption_is_filled_in(self, figure, drawn):
         """The evidence of these tests has no run of size 256 or 1024."""

@@ -123,15 +123,20 @@ def phase_diagram(true, paper, axes):
         panel.set_ylim(float(true.sigma[0]), float(true.sigma[-1]))
         beneath = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.17)}
         panels.legend(panel, ncols=3, columnspacing=1.0, **beneath)
-    here = {"sigma": 0.01, "w_star": 0.49, "method": "nearest"}
     return {
         "across": ratio.sizes["w_star"],
         "down": ratio.sizes["sigma"],
-        "sharpness": 2.0 ** float(sharp.sel(**here)),
+        "sharpness": 2.0 ** sharpness_between(sharp, sigma=0.01, w_star=0.49),
         "least": float(ratio.min()),
         "most": float(ratio.max()),
         "cells": int(ratio.notnull().sum()),
     }
+
+
+def sharpness_between(sharp: xr.DataArray, *, sigma: float, w_star: float) -> float:
+    """The logarithm of the sharpness between the cells of the map, over log sigma and w*."""
+    by_logarithm = sharp.assign_coords(sigma=np.log(sharp.sigma.values))
+    return float(by_logarithm.interp(sigma=np.log(sigma), w_star=w_star))
 
 
 def draw_sharpness(sharp: xr.DataArray, axes: Axes) -> None:

@@ -59,27 +59,54 @@ AROUND_FIGURE_2 = ps.maps(
     size=(7.6, 5.8),
 )
 def map_of_constants(six, twelve, early, around, axes):
-    """Where the theorems' constants would have to be. (a), (b) Accuracy on all strings at T (at t_0, if that is
-    later), for phase 1 until t_0 = c_0 / (eta N) and lam = c_lam N^2: at unit constants (star) it is 1/2 + 1/2N. All
-    strings are right on the right of the line: for N = 6 from c_0 of about 165 on at c_lam = 0.1 and about 400 near
-    c_lam = 1; for N = 12 from 740 on at 0.1, and not by 1000 near 1. (c) v_1 in units of its early law tau / 4, lam =
-    N^2: Theorem 4.1 speaks about tau <= c / N (c = 1 and 8), but v_1 is below the law by a tenth at tau = 1.1
-    to 1.3 and by half at 11, whatever N from 6 to 64: the bound on tau need not depend on N. (d) The claim of Figure
-    2 (circle: the paper's lam = 2, eta = 0.1) after 2000 updates at 40 records: it holds above eta = 0.025 lam or so,
-    since a scale lam takes a time in proportion to lam."""
+    """Where the theorems' constants would have to be. (a), (b) Accuracy on all strings at T (at t_0, if that is later),
+    for phase 1 until t_0 = c_0 / (eta N) and lam = c_lam N^2: at unit constants (star) it is 1/2 + 1/2N. All
+    strings are right on the right of the line: for N = 6 from c_0 = {six:.0f} on at c_lam = 0.1 and from
+    {six_at_one:.0f} on near c_lam = 1; for N = 12 from {twelve:.0f} on at 0.1, and not by 1000 near 1. (c) v_1 in
+    units of its early law tau / 4, lam = N^2: Theorem 4.1 speaks about tau <= c / N (c = 1 and 8), but v_1 is
+    below the law by a tenth at tau = {tenth:s} and by half at {half:s}, whatever N from 6 to 64: the bound on tau
+    need not depend on N. (d) The claim of Figure 2 (circle: the paper's lam = 2, eta = 0.1) after 2000 updates at
+    40 records: it holds above eta = {per_lam:s} lam, since a scale lam takes a time in proportion to lam."""
+    maps = {}
     for runs, N, panel in ((six, 6, axes[0, 0]), (twelve, 12, axes[0, 1])):
-        accuracy = by_constants(at_the_theorems_end(runs, N), N)
+        accuracy = maps[N] = by_constants(at_the_theorems_end(runs, N), N)
         ps.draw_map(accuracy, panel, vmin=0.5, vmax=1)
         draw_learned(accuracy, panel)
         panel.set_title(f"$N = {N}$", fontsize=9)
         star = {"ms": 11, "color": "#D55E00", "mec": "w", "mew": 0.8, "clip_on": False}
         panel.plot(1, 1, "*", label="unit constants", ls="none", **star)
         ps.legend(panel, loc="lower left")
-    draw_first_score(early, axes[1, 0])
+    score = draw_first_score(early, axes[1, 0])
     ps.draw_map(around, axes[1, 1], label="margin of the claim")
     circle = {"ms": 5, "mfc": "w", "mec": "k", "mew": 0.8, "ls": "none"}
     axes[1, 1].plot(2, 0.1, "o", label="Figure 2", **circle)
     ps.legend(axes[1, 1], loc="lower right")
+    margin = around.margin.transpose("lam", "eta")
+    return {
+        "six": crossed(maps[6].sel(c_lam=0.1, method="nearest"), LEARNED),
+        "six_at_one": crossed(maps[6].sel(c_lam=1, method="nearest"), LEARNED),
+        "twelve": crossed(maps[12].sel(c_lam=0.1, method="nearest"), LEARNED),
+        "tenth": span([crossed(-one, -0.9) for one in score.transpose("max_length", "tau")]),
+        "half": span([crossed(-one, -0.5) for one in score.transpose("max_length", "tau")]),
+        "per_lam": span([crossed(one, 0.0) / float(one.lam) for one in margin], ".2f"),
+    }
+
+
+def crossed(curve: xr.DataArray, level: float) -> float:
+    """Where a curve first reaches a level from below, between its points in the logarithm of the axis."""
+    at, values = curve[curve.dims[0]].values, curve.values
+    above = np.flatnonzero((values[:-1] < level) & (values[1:] >= level))
+    if not above.size:
+        return np.nan
+    two = slice(above[0], above[0] + 2)
+    return float(np.exp(np.interp(level, values[two], np.log(at[two]))))
+
+
+def span(found: list[float], form: str = ".1f") -> str:
+    """The least and the greatest of some numbers, without those that are none, for a caption."""
+    known = [one for one in found if np.isfinite(one)]
+    ends = dict.fromkeys(format(one, form) for one in (min(known), max(known))) if known else ["?"]
+    return " to ".join(ends)
 
 
 def draw_learned(accuracy: xr.DataArray, axes) -> None:
@@ -106,8 +133,8 @@ def by_constants(x: xr.DataArray, N: int) -> xr.DataArray:
     return renamed.assign_coords(c_0=c_0, c_lam=c_lam).assign_attrs(words)
 
 
-def draw_first_score(runs: xr.Dataset, axes) -> None:
-    """4 v_1 / tau over tau and N; 1 is its closed form for early times."""
+def draw_first_score(runs: xr.Dataset, axes) -> xr.DataArray:
+    """4 v_1 / tau over tau and N, which is returned; 1 is its closed form for early times."""
     tau = runs.time.values * spec_of(runs).eta
     ratio = (
         4 * runs.token_score.sel(position=1, drop=True).transpose("time", "max_length") / runs.time
@@ -122,6 +149,7 @@ def draw_first_score(runs: xr.Dataset, axes) -> None:
     axes.plot(1 / np.array(SIZES), SIZES, "k--", lw=1.2, label=r"$\tau = 1/N$")
     axes.plot(8 / np.array(SIZES), SIZES, "k:", lw=1.2, label=r"$\tau = 8/N$")
     ps.legend(axes, loc="lower left")
+    return shown
 
 
 figures = (map_of_constants,)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +29,6 @@ DATA = {"lw": 2.6, "alpha": 0.55, "solid_capstyle": "round"}
 FLOW = {"ls": "--", "lw": 1.0, "color": "0.1"}
 FORMULA = {"ls": ":", "lw": 1.3, "color": "0.1"}
 BENEATH = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.22)}  # a legend below the axes
-NARROW = {"handlelength": 1.2, "handletextpad": 0.5, "fontsize": 6.5}
 THEORY = {"flow": (FLOW, "gradient flow"), "formula": (FORMULA, "closed form")}
 
 
@@ -106,14 +104,3 @@ def legend(axes: Axes, *theory: str, **changes: Any) -> None:
         style, label = THEORY[kind]
         axes.plot([], [], **style, label=label)
     ps.legend(axes, **{"framealpha": 0.75} | changes)
-
-
-def legend_between(axes: Axes, times: Iterable[float], *theory: str, **changes: Any) -> None:
-    """The legend at the top of the widest gap between the lines at some times, so that it covers none of them."""
-    to_fraction = axes.transAxes.inverted()
-    places = [to_fraction.transform(axes.transData.transform((t, 1.0)))[0] for t in times]
-    edges = [0.0, *places, 1.0]
-    gaps = [(end - start, start) for start, end in itertools.pairwise(edges)]
-    _, start = max(gaps)
-    place = {"loc": "upper left", "bbox_to_anchor": (start + 0.01, 1.0)}
-    legend(axes, *theory, **NARROW | place | changes)

@@ -11,7 +11,7 @@ from ..theory import log_flow
 from . import panels
 from .panels import BLUE, GREEN, POSITIONS, PURPLE, VERMILION
 
-SIZE = (7.4, 2.7)
+SIZE = (7.4, 2.9)
 
 
 def flow_of(preset: str) -> ps.Request:
@@ -35,7 +35,7 @@ def draw_training(
     `title`: above all panels. `phases`: whether the two phases are shaded.
     """
     axes[0].figure.suptitle(title, fontsize=9.5)
-    spec = spec_of(run)
+    pivots = spec_of(run).pivots
     t_2 = float(onset(run))
     first = 10 if log else 0
     run = run.sel(time=slice(first, until))
@@ -46,18 +46,17 @@ def draw_training(
         score = run.token_score.sel(position=position)
         by_flow = flow.token_score.sel(position=position)
         panels.over(score, by_flow, middle, color, rf"$v_{position}$")
-    draw_attention(run, flow, right, length, int(spec.pivots[length - 1]))
-    left.set(ylabel=r"loss $\mathcal{L}$", ylim=(0, 5.2))
-    middle.set(ylabel=r"token score $v_\ell$", ylim=(None, 1.5 * float(run.token_score.max())))
-    right.set(ylabel=rf"attention weight, $L = {length}$", ylim=(0, 1.1))
+    draw_attention(run, flow, right, length, int(pivots[length - 1]))
+    left.set(ylabel=r"loss $\mathcal{L}$", ylim=(0, None))
+    middle.set(ylabel=r"token score $v_\ell$")
+    right.set(ylabel=rf"attention weight, $L = {length}$", ylim=(0, 0.8))
     scale = "log" if log else "linear"
     for panel in axes:
         panel.set(xlabel="updates $t$", xscale=scale, xlim=(first, until))
     panels.show_phases(run, axes, t_2, phases=phases)
-    lines = (spec.switch, t_2)
-    panels.legend_between(left, lines, "flow")
-    panels.legend_between(middle, lines)
-    panels.legend_between(right, lines)
+    panels.legend(left, "flow", **panels.BENEATH)
+    panels.legend(middle, ncols=3, columnspacing=1.2, **panels.BENEATH)
+    panels.legend(right, ncols=2, **panels.BENEATH)
 
 
 def draw_attention(run, flow, axes, length: int, pivot: int) -> None:
@@ -221,14 +220,14 @@ def overview(run, flow, axes):
     middle.plot(times, forms, **panels.FORMULA)
     draw_attention(run, flow, right, 3, 1)
     left.set(ylabel=r"loss $\mathcal{L}$", yscale="log", ylim=(0.06, 6))
-    middle.set(ylabel="size of token score", yscale="log", ylim=(6e-4, 200))
-    right.set(ylabel="attention to first token, $L = 3$", ylim=(0, 0.95))
+    middle.set(ylabel="size of token score", yscale="log", ylim=(6e-4, 20))
+    right.set(ylabel="attention to first token, $L = 3$", ylim=(0, 0.8))
     for panel in axes:
         panel.set(xlabel="updates $t$", xscale="log", xlim=(5, float(run.time[-1])))
     panels.show_phases(run, axes, t_2)
-    panels.legend(left, "flow", loc="lower left", bbox_to_anchor=(0.0, 0.2), **panels.NARROW)
-    panels.legend(middle, "formula", loc="upper left")
-    panels.legend_between(right, (spec.switch, t_2))
+    panels.legend(left, "flow", **panels.BENEATH)
+    panels.legend(middle, "formula", ncols=2, **panels.BENEATH)
+    panels.legend(right, ncols=2, **panels.BENEATH)
 
 
 figures = (overview, figure_2, figure_3, figure_4, figure_5, figure_6, attention_scores)

@@ -134,7 +134,7 @@ def alike_common_tokens_lose_attention_more_widely(*datasets):
 def some_common_tokens_gain_attention(table):
     """With Gamma(1/2) frequencies of five common tokens and two distinct tokens with Gamma(1)
     ones in four classes, 9% to 13% of the common logits grow, and none of the distinct ones
-    falls. Other mixtures have other shares: 2% to 21%."""
+    falls. Other mixtures have other shares: 6% to 23%."""
     share = (table.z_ct > 0).mean()
     low = kept(0.09)
     high = kept(0.13)

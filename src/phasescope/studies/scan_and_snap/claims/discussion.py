@@ -100,8 +100,8 @@ def a_head_start_breaks_ties(table):
     page="Section 5, initial value as prior information",
 )
 def a_head_start_grows_a_little(table):
-    """A head start of 0.200 is 0.231 after 2000 updates (0.206 to 0.237 for other data), with logits of 0.629
-    and 0.398."""
+    """A head start of 0.200 is 0.231 after 2000 updates, with logits of 0.629 and 0.398; the sizes are of these
+    data."""
     digit = last_digit(1e-3)
     start = ps.agree(table.gap.isel(time=0), 0.200, atol=digit, what="gap at the start")
     end = table.isel(time=-1)

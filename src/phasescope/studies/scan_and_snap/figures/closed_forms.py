@@ -86,7 +86,7 @@ def figure_9(sweep, axes):
         panel.plot([], [], "o:" if panel is left else "o", color="0.4", ms=5, lw=1, label="$t_0$")
     left.set(xlabel="batch-1 steps $t$", ylabel="$B_n$", xlim=(0, 1000), ylim=(1.0, 2.5))
     right.set(xlabel=r"$\eta_Y t$", ylabel="$B_n$", xscale="log", xlim=(1, 2000), ylim=(0, 2.5))
-    ps.legend(left, loc="lower right", framealpha=1.0)
+    ps.legend(left, loc="lower right", bbox_to_anchor=(0.9, 0.0))  # left of the last t_0
     ps.legend(right, loc="lower right")
     return {"snap": float(np.mean(dots)), "end": listed(sweep.B_n.sel(time=1000), ".4f")}
 

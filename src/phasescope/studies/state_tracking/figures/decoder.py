@@ -130,7 +130,7 @@ def _bands(axes, cyclic, symmetric, kind) -> dict[str, float]:
     *protocol,
     id="accuracy_map",
     panels=(1, 2),
-    size=(7.4, 3.3),
+    size=(7.4, 3.0),
 )
 def updates_move_the_curve(cyclic, symmetric, axes):
     """Share of chains with all values right, over their length (six are tested) and the epochs of training at length 5
@@ -146,12 +146,10 @@ def updates_move_the_curve(cyclic, symmetric, axes):
         image = panel.pcolormesh(epochs, octaves, shown, vmin=0, vmax=1, **style)
         half = {"colors": "w", "linewidths": 1.4}
         panel.contour(epochs, octaves, shown, levels=[0.5], **half)
-        panel.plot([], [], color="w", lw=1.4, label="accuracy 1/2")
+        panel.text(150, octaves[-1] - 0.45, "accuracy 1/2", color="w", fontsize=7.5, ha="center")
         panel.set(xlabel="epoch", ylabel="length $L$", title=name, xlim=(0, 300))
         panel.set_yticks(octaves, shown.test_length.values)
         panel.grid(False)
-        beneath = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.17), "facecolor": "0.4"}
-        ps.legend(panel, framealpha=1.0, labelcolor="w", **beneath)
         numbers |= _growth(shown, name)
     axes[1].figure.colorbar(image, ax=axes, label="accuracy")
     return numbers

@@ -33,7 +33,7 @@ def map_of_eps(runs, axes):
     ended = last.stage_exponent >= last.threshold
     eps = last.stage_epsilon.where(ended).transpose("clip", "threshold").reset_coords(drop=True)
     words = r"$\epsilon$, attention on wrong clauses"
-    ps.draw_map(eps, axes, levels=[0.05, 0.1, 0.2, 0.3], label=words, vmin=0, vmax=0.4)
+    ps.draw_map(eps, axes, levels=[0.1, 0.2, 0.3], label=words, vmin=0, vmax=0.4)
     axes.plot(runs["clip"], runs["clip"] - PROOF, "w--", lw=1.4, label="as in the proof")
     ps.legend(axes, loc="lower right", facecolor="0.5", framealpha=0.8)
     axes.set(ylim=(ENDS[0], ENDS[-1]), ylabel=r"$E_1$: a stage ends at loss $d^{-E_1}$")
