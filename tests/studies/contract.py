@@ -91,9 +91,13 @@ NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
 def is_measured(said: str, measured: str) -> bool:
-    """Whether a number of a page is one that a row measured, to the digits that are written."""
-    half = 0.5000001 * 10.0 ** -len(said.partition(".")[2])
-    return any(abs(float(found) - float(said)) <= half for found in NUMBER.findall(measured))
+    """Whether a number of a page, which may be a percentage, is one that a row measured, to the digits that are written."""
+    number = said.removesuffix("%")
+    half = 0.5000001 * 10.0 ** -len(number.partition(".")[2])
+    unit = 0.01 if said.endswith("%") else 1.0
+    return any(
+        abs(float(found) / unit - float(number)) <= half for found in NUMBER.findall(measured)
+    )
 
 
 def not_said(study: str, *phrases: str) -> list[str]:
@@ -107,6 +111,8 @@ class VerdictContract(testing.VerdictContract):
     left_to_full: ClassVar[Mapping[str, str]] = {}
     # Numbers that stand on the study's page, by the claim whose rows measure them.
     on_the_page: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    # And those that its rows require, found by computing.
+    required_on_the_page: ClassVar[Mapping[str, tuple[str, ...]]] = {}
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -121,15 +127,16 @@ class VerdictContract(testing.VerdictContract):
         assert set(self.left_to_full) - rows == set()
 
     def test_numbers_of_the_page_are_what_its_rows_measured(self, judged):
-        """Of the rows that were judged before this test."""
+        """Or require; of the rows that were judged before this test."""
         page = NUMBER.findall((PAGES / self.study.name / "README.md").read_text())
         claims = {claim.id for claim in self.study.claims}
-        assert set(self.on_the_page) - claims == set()
-        for claim, numbers in self.on_the_page.items():
-            assert [said for said in numbers if said not in page] == [], claim
-            measured = [row.measured for row in judged if row.claim == claim]
-            unlike = [x for x in numbers if measured and not is_measured(x, "; ".join(measured))]
-            assert unlike == [], (claim, measured)
+        for table, of in ((self.on_the_page, "measured"), (self.required_on_the_page, "required")):
+            assert set(table) - claims == set()
+            for claim, numbers in table.items():
+                assert [x for x in numbers if x.removesuffix("%") not in page] == [], claim
+                found = [getattr(row, of) for row in judged if row.claim == claim]
+                unlike = [x for x in numbers if found and not is_measured(x, "; ".join(found))]
+                assert unlike == [], (claim, found)
 
 
 class FigureContract(testing.FigureContract):

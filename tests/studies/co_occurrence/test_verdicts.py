@@ -18,3 +18,19 @@ class TestVerdicts(VerdictContract):
         "ours-threshold-random-training-beyond": "two sweeps at width 2048 for one row",
         "ours-attention-matters-population-beyond": "18 lanes to kappa t = 1e6 for two rows",
     }
+    on_the_page = {
+        "thm3.1-T1": ("11.4",),
+        "ours-T1-natural": ("9.5",),
+        "thm3.1-iii-close": ("4096", "-1.00"),
+        "thm3.2-iv-one": ("30",),
+        "ours-read-out-width": ("512",),
+        "corF.12-values": ("1024",),
+        "ours-loss-exponent": ("2048",),
+        "thm3.3-ii-power": ("4096",),
+        "lem4.2-much-smaller": ("0.03",),
+        "lemD.8-0.01": ("0.001",),
+        "sec3-jointly": ("0.7%",),
+        "ours-balance-end": ("0.12",),
+        "fig1-numbers": ("58", "0.001"),
+        "ours-fig1-test": ("51",),
+    }

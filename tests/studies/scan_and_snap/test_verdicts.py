@@ -24,3 +24,5 @@ class TestVerdicts(VerdictContract):
         "fig5-training-published": "sampled updates of Adam for two rows",
         "ours-fig5-numbers-training-theory": "rests on the sweep of fig5",
     }
+    on_the_page = {"fig6": ("2.3",), "ours-own-part": ("0.6%",), "ours-force-law": ("1.7",)}
+    required_on_the_page = {"fig6": ("4.4",)}

@@ -32,6 +32,10 @@ class TestVerdicts(VerdictContract):
         "ours-equal-updates-population-beyond": "6,000 updates of a third group: 12 s",
     }
     on_the_page = {
+        "thm4.1-1": ("0.51", "0.38", "0.63"),
+        "thm4.1-time": ("3.5", "4.1"),
+        "thm5.1-2": ("500", "2500"),
+        "ours-eps-over-clip": ("2.4",),
         "fig1a-contrast": ("0.07", "-0.03", "0.17"),
         "ours-fig1a-few": ("0.43", "0.00", "0.85"),
         "fig1b-gain": ("0.15", "0.12", "0.18"),

@@ -11,7 +11,9 @@ from ..theory import log_flow
 from . import panels
 from .panels import BLUE, GREEN, POSITIONS, PURPLE, VERMILION
 
-SIZE = (7.4, 2.9)
+SIZE = (7.4, 3.0)
+# A legend below the label of the axis of a low panel.
+BELOW = panels.BENEATH | {"bbox_to_anchor": (0.5, -0.26)}
 
 
 def flow_of(preset: str) -> ps.Request:
@@ -49,14 +51,14 @@ def draw_training(
     draw_attention(run, flow, right, length, int(pivots[length - 1]))
     left.set(ylabel=r"loss $\mathcal{L}$", ylim=(0, None))
     middle.set(ylabel=r"token score $v_\ell$")
-    right.set(ylabel=rf"attention weight, $L = {length}$", ylim=(0, 0.8))
+    right.set(ylabel=rf"attention weight, $L = {length}$", ylim=(0, 0.79))
     scale = "log" if log else "linear"
     for panel in axes:
         panel.set(xlabel="updates $t$", xscale=scale, xlim=(first, until))
     panels.show_phases(run, axes, t_2, phases=phases)
-    panels.legend(left, "flow", **panels.BENEATH)
-    panels.legend(middle, ncols=3, columnspacing=1.2, **panels.BENEATH)
-    panels.legend(right, ncols=2, **panels.BENEATH)
+    panels.legend(left, "flow", **BELOW)
+    panels.legend(middle, ncols=3, columnspacing=1.2, **BELOW)
+    panels.legend(right, ncols=2, **BELOW)
 
 
 def draw_attention(run, flow, axes, length: int, pivot: int) -> None:
@@ -221,13 +223,13 @@ def overview(run, flow, axes):
     draw_attention(run, flow, right, 3, 1)
     left.set(ylabel=r"loss $\mathcal{L}$", yscale="log", ylim=(0.06, 6))
     middle.set(ylabel="size of token score", yscale="log", ylim=(6e-4, 20))
-    right.set(ylabel="attention to first token, $L = 3$", ylim=(0, 0.8))
+    right.set(ylabel="attention to first token, $L = 3$", ylim=(0, 0.79))
     for panel in axes:
         panel.set(xlabel="updates $t$", xscale="log", xlim=(5, float(run.time[-1])))
     panels.show_phases(run, axes, t_2)
-    panels.legend(left, "flow", **panels.BENEATH)
-    panels.legend(middle, "formula", ncols=2, **panels.BENEATH)
-    panels.legend(right, ncols=2, **panels.BENEATH)
+    panels.legend(left, "flow", **BELOW)
+    panels.legend(middle, "formula", ncols=2, **BELOW)
+    panels.legend(right, ncols=2, **BELOW)
 
 
 figures = (overview, figure_2, figure_3, figure_4, figure_5, figure_6, attention_scores)

@@ -1,0 +1,28 @@
+"""Numbers on the study's page that no row measures: closed forms at the setting of Figure 1."""
+
+import numpy as np
+
+from phasescope.studies.lazy_to_rich.closed_forms import largest_target, plateau_share
+from phasescope.studies.lazy_to_rich.spec import Spec
+
+from ..contract import not_said
+
+
+def test_the_page_has_the_numbers_of_figure_1():
+    figure_1 = Spec()  # the defaults are its setting
+    assert (figure_1.length, figure_1.sigma, figure_1.w_star) == (40, 0.01, 0.49)
+    share = plateau_share(figure_1.w_star)
+    keys = figure_1.length - 3
+    said = (
+        rf"$1-\sqrt{{1-2w^{{\star4}}}}$ of the loss, {100 * share:.1f} % there",
+        f"{100 * (1 - share):.0f} % of the induction head's loss is gone",
+        rf"for $w^\star < c$ with a $c$ that is {largest_target():.3f}",
+        rf"$(L-3)e^{{-(L-3)\sigma}} < 10^{{-4}}$, where it is {keys * np.exp(-keys * figure_1.sigma):.0f}",
+    )
+    assert not_said("lazy_to_rich", *said) == []
+
+
+def test_the_page_says_how_much_of_the_4_gram_stage_one_leaves():
+    slope = 0.9404  # ours-stage1-end measures it
+    said = f"end at a slope of {slope:.2f}, which leaves {100 * np.exp(-2 * slope):.0f} % of the 4-gram's loss for ever"
+    assert not_said("lazy_to_rich", said) == []
