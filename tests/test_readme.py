@@ -102,7 +102,9 @@ def test_every_picture_and_page_that_the_readme_shows_is_there():
     text = README.read_text()
     links = [part.split(")")[0] for part in text.split("](")[1:]]
     assert [
-        link for link in links if "://" not in link and not (README.parent / link).exists()
+        link
+        for link in links
+        if "://" not in link and not (README.parent / link.partition("#")[0]).exists()
     ] == []
 
 
