@@ -28,8 +28,8 @@ from phasescope.cluster import addresses, watch
 from phasescope.cluster.failures import TimeLimit
 from phasescope.store import Store
 from phasescope.store.mark import make_mark
-from phasescope.verbs.block_elsewhere import Parcel, run_parcel
 from phasescope.verbs.context import Context
+from phasescope.verbs.received_block import Parcel, run_parcel
 from phasescope.verbs.run import run_identity
 from phasescope.verbs.sweep_layout import lay_out
 
@@ -296,7 +296,7 @@ def test_a_worker_stores_the_block_and_returns_its_name(tmp_path):
 def test_a_worker_with_another_folder_of_that_name_refuses_to_compute(
     tmp_path, monkeypatch, has_mark
 ):
-    monkeypatch.setattr("phasescope.verbs.block_elsewhere.SIGHT", 0.0)
+    monkeypatch.setattr("phasescope.verbs.received_block.SIGHT", 0.0)
     asked = parcel(tmp_path / "asked")
     here = tmp_path / "here"
     here.mkdir()

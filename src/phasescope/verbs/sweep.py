@@ -24,9 +24,9 @@ from ..records.derive import warn_of_underived
 from ..records.reduced import tell_reductions, without_records
 from ..study import Study, find
 from .context import Context, cores, default_context
-from .elsewhere import Outcome, carry_out_elsewhere
 from .labels import label, without_a_mark_of_nothing
 from .run import Result, find_or_run, is_stored
+from .sent_blocks import Outcome, carry_out_on_workers
 from .sweep_fold import fold
 from .sweep_layout import lay_out
 from .sweep_tasks import Layout, Task
@@ -153,7 +153,7 @@ def run_layout(layout: Layout, context: Context, executor: futures.Executor | No
             f"{layout.name}: executor is one of concurrent.futures, such as ps.workers(2), got executor={executor!r}."
         )
     if executor is not None and not _is_local(executor):
-        outcome = carry_out_elsewhere(layout, context, executor)
+        outcome = carry_out_on_workers(layout, context, executor)
         if outcome.aside or outcome.ended:
             raise _incomplete(layout, context, outcome)
 

@@ -20,8 +20,8 @@ from ..plan.plan import DeclaredArm
 from ..store import Identity, Store
 from ..store.mark import make_mark
 from ..study import Study, find
-from .block_elsewhere import SIGHT, Parcel, run_parcel
 from .context import Context
+from .received_block import SIGHT, Parcel, run_parcel
 from .run import run_identity
 from .sweep_tasks import Layout
 from .under_way import run_under_way
@@ -48,7 +48,7 @@ class Outcome:
     hopeless: bool = False
 
 
-def carry_out_elsewhere(layout: Layout, context: Context, executor: futures.Executor) -> Outcome:
+def carry_out_on_workers(layout: Layout, context: Context, executor: futures.Executor) -> Outcome:
     """Have all blocks that the store lacks computed into it by other processes.
 
     An error of the code fails at once. A block whose workers die, that takes too much memory or too long is set
