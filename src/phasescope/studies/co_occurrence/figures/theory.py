@@ -70,12 +70,12 @@ def universal_first_phase(*given):
     exact_widths = [spec_of(run).width for run in exact_runs]
     exact_ends = [float(first_phase_end(run)) for run in exact_runs]
     exact_T1 = [end / float(run.kappa[0]) for end, run in zip(exact_ends, exact_runs, strict=True)]
-    circles = {"ms": 6, "mfc": "none", "color": VERMILION, "label": "orthogonal start"}
+    circles = {"ms": 6, "mfc": "none", "color": VERMILION, "label": "orthogonal start: no noise"}
     times.plot(exact_widths, exact_T1, "o", **circles)
     times.plot(
         widths,
         marks["end"] / (widths + spec.zeta**2 * spec.neurons / spec.length),
-        label="five equations",
+        label="five equations: no noise",
         **panels.THEORY,
     )
     times.set(xscale="log", yscale="log", xlabel="width $m$", ylabel="end of phase 1, $T_1$")

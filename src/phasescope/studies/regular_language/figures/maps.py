@@ -61,12 +61,13 @@ AROUND_FIGURE_2 = ps.maps(
 def map_of_constants(six, twelve, early, around, axes):
     """Where the theorems' constants would have to be. (a), (b) Accuracy on all strings at T (at t_0, if that is later),
     for phase 1 until t_0 = c_0 / (eta N) and lam = c_lam N^2: at unit constants (star) it is 1/2 + 1/2N. All
-    strings are right on the right of the line: for N = 6 from c_0 = {six:.0f} on at c_lam = 0.1 and from
-    {six_at_one:.0f} on near c_lam = 1; for N = 12 from {twelve:.0f} on at 0.1, and not by 1000 near 1. (c) v_1 in
-    units of its early law tau / 4, lam = N^2: Theorem 4.1 speaks about tau <= c / N (c = 1 and 8), but v_1 is
-    below the law by a tenth at tau = {tenth:s} and by half at {half:s}, whatever N from 6 to 64: the bound on tau
-    need not depend on N. (d) The claim of Figure 2 (circle: the paper's lam = 2, eta = 0.1) after 2000 updates at
-    40 records: it holds above eta = {per_lam:s} lam, since a scale lam takes a time in proportion to lam."""
+    strings are right on the right of the line (cells are a third apart): for N = 6 from c_0 = {six:.0f} on at c_lam
+    = 0.1 and from {six_at_one:.0f} on near c_lam = 1; for N = 12 from {twelve:.0f} on at 0.1, and not by 1000 near
+    1. (c) v_1 in units of its early law tau / 4, lam = N^2: Theorem 4.1 speaks about tau <= c / N (c = 1 and 8),
+    but v_1 is below the law by a tenth at tau = {tenth:s} and by half at {half:s}, whatever N from 6 to 64: the
+    bound on tau need not depend on N. (d) The claim of Figure 2 (circle: the paper's lam = 2, eta = 0.1) after 2000
+    updates at 40 records: it holds above eta = {per_lam:s} lam, since a scale lam takes a time in proportion to
+    lam."""
     maps = {}
     for runs, N, panel in ((six, 6, axes[0, 0]), (twelve, 12, axes[0, 1])):
         accuracy = maps[N] = by_constants(at_the_theorems_end(runs, N), N)

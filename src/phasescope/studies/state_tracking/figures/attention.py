@@ -126,12 +126,12 @@ def attention_map(at, length: int) -> np.ndarray:
 )
 def how_far_a_chain_is_followed(table, weak_3, weak_4, weak_6, strong_3, strong_4, axes):
     """(a) C6 with limit features at q = 3: the probability of the last answer crosses a half near L* = {critical:.1f}
-    (dashed); that all answers of a greedy rollout are right, later. (b) Rollouts at twice the length of a stage, at its
-    end: with C_B = 20, E_1 = 13.9 (full lines) all are right; with C_B = 10, E_1 = 3.95 (dashed) {S3_first:.2f} (S3)
-    and {S4_first:.2f} (S4) are right at L_k = 2, of S4 half or less from L_k = {S4_half:d} on, and C6 never has it
-    ({C6_all:s}). (c) (e^q43 + e^q44) / L_k falls as the stages get longer: from {weak_high:.1f} to {weak_low:.1f} with
-    C_B = 10, from {strong_high:.1f} to {strong_low:.1f} with C_B = 20, which is by factors of {weak_fall:.1f} and
-    {strong_fall:.1f} over five doublings of L_k."""
+    (dashed); that all answers of a greedy rollout are right, later. (b) Rollouts at twice the length of a stage, at
+    its end: with C_B = 20, E_1 = 13.9 (full lines) all are right; with C_B = 10, E_1 = 3.95 (dashed) {S3_first:.2f}
+    (S3) and {S4_first:.2f} (S4) are right at L_k = 2, of S4 half or less from L_k = {S4_half:d} on, and C6 never
+    has it ({C6_all:s}). (c) With the names of (b): (e^q43 + e^q44) / L_k falls as the stages get longer: from
+    {weak_high:.1f} to {weak_low:.1f} with C_B = 10, from {strong_high:.1f} to {strong_low:.1f} with C_B = 20, which
+    is by factors of {weak_fall:.1f} and {strong_fall:.1f} over five doublings of L_k."""
     left, middle, right = axes
     left.plot(table.chain_length, table["last"], label="last answer")
     left.plot(table.chain_length, table.rollout, label="all answers, greedy")
@@ -140,9 +140,10 @@ def how_far_a_chain_is_followed(table, weak_3, weak_4, weak_6, strong_3, strong_
     left.annotate(
         f"$L^* = {critical:.1f}$", (critical - 0.5, 0.45), ha="right", color="0.35", fontsize=7.5
     )
-    left.set(xlabel="chain length $L$", ylabel="probability", ylim=(-0.03, 1.25))
-    left.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1.0])
-    ps.legend(left, loc="upper right")
+    left.set(xlabel="chain length $L$", ylabel="probability", ylim=(-0.03, 1.08))
+    last, rollout = (line.get_color() for line in left.lines[:2])
+    left.text(22.3, 0.27, "last\nanswer", color=last, fontsize=7.5)
+    left.text(29.8, 0.6, "all answers,\ngreedy", color=rollout, fontsize=7.5)
     groups = {"S3": ps.PALETTE[0], "S4": ps.PALETTE[1], "C6": ps.PALETTE[2]}
     runs = {
         ("S3", 10): weak_3,
@@ -168,12 +169,11 @@ def how_far_a_chain_is_followed(table, weak_3, weak_4, weak_6, strong_3, strong_
         right.plot(ends.length, sums[name, clip], **style)
     middle.set(xlabel="stage length $L_k$", ylabel="rollouts right at $2L_k$", ylim=(-0.03, 1.08))
     right.set(xlabel="stage length $L_k$", ylabel=r"$(e^{q_{43}}+e^{q_{44}})\,/\,L_k$")
-    right.set_ylim(0, 12)
+    right.set_ylim(0, 8.5)
     for panel in (middle, right):
         panel.set_xscale("log", base=2)
         panel.set_xticks([2, 4, 8, 16, 32, 64], ["2", "4", "8", "16", "32", "64"])
     ps.legend(middle, loc="lower left", fontsize=6.3)
-    ps.legend(right, loc="upper center", ncols=2, fontsize=6.3)
     first = {name: float(solved(runs[name, 10], 2)[0]) for name in ("S3", "S4")}
     weak = np.concatenate([sums["S3", 10], sums["S4", 10]])
     strong = np.concatenate([sums["S3", 20], sums["S4", 20]])

@@ -145,8 +145,8 @@ def updates_move_the_curve(cyclic, symmetric, axes):
         style = {"cmap": "viridis", "shading": "nearest", "rasterized": True}
         image = panel.pcolormesh(epochs, octaves, shown, vmin=0, vmax=1, **style)
         half = {"colors": "w", "linewidths": 1.4}
-        panel.contour(epochs, octaves, shown, levels=[0.5], **half)
-        panel.text(150, octaves[-1] - 0.45, "accuracy 1/2", color="w", fontsize=7.5, ha="center")
+        lines = panel.contour(epochs, octaves, shown, levels=[0.5], **half)
+        panel.clabel(lines, fmt="accuracy 1/2", fontsize=7, manual=[(170, octaves[-2])])
         panel.set(xlabel="epoch", ylabel="length $L$", title=name, xlim=(0, 300))
         panel.set_yticks(octaves, shown.test_length.values)
         panel.grid(False)
