@@ -98,6 +98,19 @@ def toy(draw, panels=(1, 1)):
     return ps.figure("Figure 1", table, panels=panels)(draw)
 
 
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [(3.6e-5, "4e-5"), (2e15, "2e15"), (1e-12, "1e-12"), (20.0, "2e1"), (0.0, "0e0")],
+)
+def test_a_caption_writes_powers_of_ten_without_plus_and_zeros(found, said):
+    @ps.figure("Figure 1", ps.tables(lambda: None))
+    def small(table, axes):
+        """It is {least:.0e}."""
+        return {"least": found}
+
+    assert small.render(None).get_label() == f"It is {said}."
+
+
 def test_a_caption_has_the_numbers_that_the_drawing_found():
     def peak(table, axes):
         """The peak is {height:.2f}, and {x} is left alone."""

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # A number in a caption that the drawing fills in, with its format: {peak:.2f}.
 NUMBER = re.compile(r"\{(\w+):([^{}]*)\}")
+# A power of ten as Python writes it: 4e-05 and 2e+15 are 4e-5 and 2e15 in a caption.
+POWER = re.compile(r"(?<=\d)e(?:\+|(-))0*(\d+)$")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,6 +120,8 @@ def _filled(words: str, numbers: Mapping[str, Any]) -> str:
 
     def fill(found: re.Match[str]) -> str:
         name, form = found.groups()
-        return format(numbers[name], form) if name in numbers else found.group()
+        if name not in numbers:
+            return found.group()
+        return POWER.sub(r"e\1\2", format(numbers[name], form))
 
     return NUMBER.sub(fill, words)

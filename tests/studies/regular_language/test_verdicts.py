@@ -11,3 +11,4 @@ class TestVerdicts(VerdictContract):
         "ours-learning-time-N-training-beyond": "seven sizes compiled for one row: 12 s",
         "ours-half-time-N-training-beyond": "five sizes compiled for one row: 8 s",
     }
+    on_the_page = {"ours-learning-time-N": ("0.8",)}

@@ -34,6 +34,7 @@ class TestVerdicts(VerdictContract):
     on_the_page = {
         "thm4.1-1": ("0.51", "0.38", "0.63"),
         "thm4.1-time": ("3.5", "4.1"),
+        "thmB.1-AC": ("-46.8", "-62.6"),
         "thm5.1-2": ("500", "2500"),
         "ours-eps-over-clip": ("2.4",),
         "fig1a-contrast": ("0.07", "-0.03", "0.17"),
