@@ -489,9 +489,9 @@ def test_news_of_a_run_that_arrives_late_does_not_undo_what_was_told_after_it(pa
         """async () => {
           const { jobList } = await import("/static/job_list.js");
           const list = jobList();
-          const told = (job, version, state, progress) => list.heard(
-            { job, version, state, progress, study: "a", arm: "b", fields: {}, run: null, problem: null,
-              done: state !== "running" });
+          const told = (job, version, state, progress) => list.heard({
+            job, version, state, progress, study: "a", arm: "b", fields: {}, run: null, problem: null,
+            done: state !== "running" });
           told("2", 1, "running", 0.2); told("2", 4, "stopped", 0.5); told("2", 3, "running", 0.4);
           told("10", 6, "running", 0); told("3", 5, "running", 0);
           return [...list.node.children].map((item) => `${item.dataset.job} ${item.dataset.state}`);

@@ -22,14 +22,17 @@ import phasescope as ps
 from phasescope.errors import SpecError, StoreError
 from phasescope.page import answers, datasets, guard
 from phasescope.page.app import application
+from phasescope.page.datasets import Datasets
 from phasescope.page.detail import chosen_records
 from phasescope.page.guard import Door, Keys
 from phasescope.page.jobs import MOST_WAITING, Jobs
 from phasescope.page.lab import Lab
+from phasescope.page.maps import Maps
 from phasescope.page.server import check_host, names_of, serve
 from phasescope.page.wire import plain, unpacked
 from phasescope.store import Identity, Store
 from phasescope.verbs.context import Stopped
+from phasescope.verbs.run_index import RunIndex
 
 HOME = "http://127.0.0.1:8017"
 SOCKET = "ws://127.0.0.1:8017"  # the client would name another host of itself
@@ -319,6 +322,58 @@ def test_lanes_of_a_sweep_are_chosen(client):
     id = the_run(client, kind="sweep")
     header, _ = unpacked(client.get(f"/api/runs/{id}/values?name=loss&lane=0,2").content)
     assert header["dims"] == ["lane", "time"] and header["shape"][0] == 2
+
+
+EPSILONS = [1e-4, 1e-3, 1e-2]
+
+
+@pytest.mark.parametrize(
+    ("sweeps", "axes"),
+    [
+        ([(EPSILONS, [2, 3, 4]), ([*EPSILONS, 0.1], [3])], [([*EPSILONS, 0.1], [2, 3, 4])]),
+        ([(EPSILONS, [2, 3]), (EPSILONS[:1], [4])], [(EPSILONS, [2, 3, 4])]),
+        ([(EPSILONS, [2, 3]), ([0.1, 0.2], [4, 5])], [(EPSILONS, [2, 3]), ([0.1, 0.2], [4, 5])]),
+    ],
+    ids=["a longer row", "one more cell", "nothing in common"],
+)
+def test_a_map_has_all_rows_of_sweeps_that_lie_over_one_another(tmp_path, sweeps, axes):
+    index = RunIndex(Store(tmp_path))
+    maps = Maps(index, Datasets(index))
+    for epsilon, modes in sweeps:
+        ps.sweep(
+            "linear_modes", "logistic", epsilon=epsilon, modes=modes, store=tmp_path, progress=False
+        )
+    index.refresh()
+    found = maps.all().values()
+    given = [tuple(one.axes[name].tolist() for name in ("epsilon", "modes")) for one in found]
+    assert sorted(given) == sorted(axes)
+    for one in found:
+        header, grid = unpacked(maps.grid(one.id, "epsilon", "modes", "loss", -1, {}))
+        lengths = header["shape"]
+        known = np.isfinite(grid.reshape(lengths))
+        assert known.sum() == len({(x, y) for xs, ys in sweeps if set(ys) <= set(one.axes["modes"])
+                                   for x in xs for y in ys})  # fmt: skip
+        assert ((np.array(header["cells"])[..., 0] >= 0) == known).all()
+    index.close()
+
+
+def test_a_map_keeps_its_id_as_rows_come_to_it(tmp_path):
+    index = RunIndex(Store(tmp_path))
+    ids = []
+    for modes in ([2, 3], [4], [5]):
+        ps.sweep(
+            "linear_modes",
+            "logistic",
+            epsilon=EPSILONS,
+            modes=modes,
+            store=tmp_path,
+            progress=False,
+        )
+        index.refresh()
+        (one,) = Maps(index, Datasets(index)).all()
+        ids.append(one)
+    assert len(set(ids)) == 1
+    index.close()
 
 
 def test_a_sweep_is_a_map_over_any_two_axes(client, filled):

@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from .wire import extremes, packed, plain
 MOST_BLOCKS = 2000
 MOST_CELLS = 2**18
 MEAN = "mean"
+Blocks = tuple[tuple[str, Mapping[str, np.ndarray]], ...]  # run id, columns of its lanes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Sweep:
     arm: str
     spec: Mapping[str, Any]
     axes: Mapping[str, np.ndarray]
-    blocks: tuple[tuple[str, Mapping[str, np.ndarray]], ...]  # run id, columns of its lanes
+    blocks: Blocks
     when: str
 
     def to_json(self) -> dict[str, Any]:
@@ -65,7 +66,9 @@ class Maps:
         with self._lock:
             entries = [entry for row in rows if (entry := self._entry(row["id"])) is not None]
             self._entries = {entry.id: self._entries[entry.id] for entry in entries}
-        found = [sweep for sweep in _joined(_grouped(entries)) if len(sweep.axes) >= 2]
+        found = [
+            sweep for group in _grouped(entries) for sweep in _joined(group) if len(sweep.axes) >= 2
+        ]
         return {one.id: one for one in sorted(found, key=lambda one: one.when, reverse=True)}
 
     def grid(
@@ -156,21 +159,24 @@ def _first(names: list[str]) -> str:
     return next((name for name in names if "loss" in name), names[0] if names else "")
 
 
-def _grouped(entries: list[Entry]) -> list[Sweep]:
-    """Blocks that differ in the columns of their lanes alone."""
-    groups: dict[str, list[Entry]] = {}
-    for entry in entries:
+def _grouped(entries: list[Entry]) -> list[list[Sweep]]:
+    """Blocks that differ in the columns of their lanes alone are a sweep; sweeps that differ in numbers, a group."""
+    found: dict[str, dict[str, list[Entry]]] = {}
+    for entry in sorted(entries, key=lambda entry: (entry.created, entry.id)):
         lanes = dict(entry.lanes or {})
         if any(isinstance(column, LongColumn) for column in lanes.values()):
             continue  # the numbers of so wide a block are in its records alone
         shared = {k: v for k, v in entry.spec.items() if k not in lanes}
+        words = {k: v for k, v in shared.items() if type(v) not in (int, float)}
         of = entry.identity
-        key = json.dumps(
-            [entry.study, entry.arm, shared, sorted(lanes), of.source, of.at, of.keep, str(of.reduce)],
-            sort_keys=True, default=str,
-        )  # fmt: skip
-        groups.setdefault(key, []).append(entry)
-    return [_sweep(key, group) for key, group in groups.items()]
+        asked = [entry.study, entry.arm, sorted(lanes), of.source, of.at, of.keep, str(of.reduce)]
+        alike = found.setdefault(_text([asked, sorted(shared), words]), {})
+        alike.setdefault(_text([asked, shared]), []).append(entry)
+    return [[_sweep(key, blocks) for key, blocks in one.items()] for one in found.values()]
+
+
+def _text(parts: Any) -> str:
+    return json.dumps(parts, sort_keys=True, default=str)
 
 
 def _sweep(key: str, group: list[Entry]) -> Sweep:
@@ -179,52 +185,55 @@ def _sweep(key: str, group: list[Entry]) -> Sweep:
         (entry.id, {name: np.asarray(column) for name, column in (entry.lanes or {}).items()})
         for entry in group
     )
-    axes = {
-        name: np.unique(np.concatenate([columns[name] for _, columns in blocks]))
-        for name in blocks[0][1]
-    }
+    axes = _axes_of(blocks, blocks[0][1])
     shared = {k: v for k, v in first.spec.items() if k not in axes}
-    return Sweep(
-        _digest(key),
-        first.study,
-        first.arm,
-        shared,
-        _moving(axes),
-        blocks,
-        max(e.created for e in group),
-    )
+    return Sweep(_digest(key), first.study, first.arm, shared, axes, blocks, group[-1].created)
 
 
-def _moving(axes: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {name: values for name, values in axes.items() if len(values) > 1}
+def _axes_of(blocks: Blocks, names: Iterable[str]) -> dict[str, np.ndarray]:
+    """The values that occur along each axis."""
+    return {name: np.unique(np.concatenate([lanes[name] for _, lanes in blocks])) for name in names}
 
 
-def _joined(sweeps: list[Sweep]) -> list[Sweep]:
-    """Sweeps over the same axes that differ in other numbers of the Spec: these become axes too."""
-    alike: dict[str, list[Sweep]] = {}
-    for sweep in sweeps:
-        axes = {k: v.tolist() for k, v in sweep.axes.items()}
-        alike.setdefault(json.dumps([sweep.study, sweep.arm, axes, sorted(sweep.spec)]), []).append(
-            sweep
-        )
-    return [one for group in alike.values() for one in _one_or_apart(group)]
+def _joined(group: list[Sweep]) -> list[Sweep]:
+    """Sweeps that lie over one another are one: the other numbers in which they differ become axes.
+
+    What one of them lacks is a gap. Sweeps of a group that have no values in common stay apart.
+    """
+    parts: list[list[Sweep]] = []
+    for sweep in group:
+        near = [any(_overlap(sweep, one) for one in part) for part in parts]
+        together = [one for part, yes in zip(parts, near, strict=True) if yes for one in part]
+        apart = [part for part, yes in zip(parts, near, strict=True) if not yes]
+        parts = [*apart, [*together, sweep]]
+    ages = {sweep.id: age for age, sweep in enumerate(group)}
+    found = []
+    for part in parts:
+        one = _one(sorted(part, key=lambda sweep: ages[sweep.id]))
+        few = math.prod(map(len, one.axes.values())) <= MOST_CELLS
+        found += [one] if few else [_one([sweep]) for sweep in part]
+    return found
 
 
-def _one_or_apart(group: list[Sweep]) -> list[Sweep]:
-    varied = [k for k in group[0].spec if len({json.dumps(s.spec[k]) for s in group}) > 1]
-    numeric = all(type(s.spec[k]) in (int, float) for s in group for k in varied)
-    if len(group) == 1 or not varied or not numeric:
-        return group
+def _overlap(one: Sweep, other: Sweep) -> bool:
+    """Whether two sweeps share two values along every axis, or the one that there is."""
+    shared = {k: len(np.intersect1d(v, other.axes[k], True)) for k, v in one.axes.items()}
+    return all(n >= min(2, len(one.axes[k]), len(other.axes[k])) for k, n in shared.items())
+
+
+def _one(part: list[Sweep]) -> Sweep:
+    """Some sweeps as one, the oldest first: it has that one's id, and keeps it as others come to it."""
+    first = part[0]
+    varied = [k for k in first.spec if len({_text(s.spec[k]) for s in part}) > 1]
     blocks = tuple(
         (id, {**columns, **{k: np.full(_length(columns), s.spec[k]) for k in varied}})
-        for s in group
+        for s in part
         for id, columns in s.blocks
     )
-    axes = {**group[0].axes, **{k: np.unique([s.spec[k] for s in group]) for k in varied}}
-    spec = {k: v for k, v in group[0].spec.items() if k not in varied}
-    first = group[0]
-    name = _digest(" ".join(sorted(s.id for s in group)))
-    return [Sweep(name, first.study, first.arm, spec, axes, blocks, max(s.when for s in group))]
+    axes = {k: v for k, v in _axes_of(blocks, blocks[0][1]).items() if len(v) > 1}
+    spec = {k: v for k, v in first.spec.items() if k not in varied}
+    when = max(s.when for s in part)
+    return Sweep(first.id, first.study, first.arm, spec, axes, blocks, when)
 
 
 def _length(columns: Mapping[str, np.ndarray]) -> int:
