@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import textwrap
 from pathlib import Path
 
@@ -128,6 +129,28 @@ def test_files_that_were_edited_while_the_process_ran_are_not_trusted(monkeypatc
     assert study_digest(study)
     monkeypatch.setattr("phasescope.report.code_digest.LOADED", 0.0)
     assert study_digest(study) is None
+
+
+def test_a_study_is_not_judged_again_because_another_one_was_loaded(place):
+    place.report()
+    other = place.folder / "other.py"
+    other.write_text(place.file.read_text().replace('"small"', '"other"'))
+    ps.find(str(other))
+    assert place.report()[1] == ""
+
+
+def test_a_study_is_judged_again_if_a_helper_changed_from_which_it_has_a_number(place):
+    helper = place.folder / "helper_of_small.py"
+    helper.write_text("from further_of_small import SHIFT\n")
+    (place.folder / "further_of_small.py").write_text("SHIFT = 0.0\n")
+    place.edit("import os\n", "import os\nfrom helper_of_small import SHIFT\n")
+    place.edit("ds.loss - 0.0", "ds.loss - SHIFT")
+    place.report()
+    assert place.report()[1] == ""
+    (place.folder / "further_of_small.py").write_text("SHIFT = 0.1\n")
+    assert place.report()[1] == "judged"
+    for name in ("helper_of_small", "further_of_small"):
+        del sys.modules[name]
 
 
 def test_without_a_store_nothing_is_kept(place):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import functools
 import hashlib
+import itertools
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
+from types import ModuleType
 
 import jax
 import numpy as np
@@ -28,7 +32,7 @@ DRAWN_WITH = ("matplotlib", "xarray", "ruptures")
 
 
 def study_digest(study: Study) -> str | None:
-    """The digest of the core, of the study's own files, of loose modules, and of what they run on.
+    """The digest of the core, of the study's own files, of the loose modules that these import, and of what they run on.
 
     None if the study has no files, such as one that was typed at a prompt; or if some of them were edited while
     this process ran, for then nobody knows which text was loaded.
@@ -37,7 +41,7 @@ def study_digest(study: Study) -> str | None:
     if not own or _edited([*_core_files(), *(own if len(own) > 1 else [])]):
         return None
     files = [*own, *_recorded_files(study)]
-    return _sha256([core_digest(), _files_digest(files), _files_digest(_loose_files())])
+    return _sha256([core_digest(), _files_digest(files), _files_digest(_loose_files(own))])
 
 
 @functools.cache
@@ -102,14 +106,49 @@ def _is_package(file: str) -> bool:
     return Path(file).name == "__init__.py"
 
 
-def _loose_files() -> Iterator[Path]:
-    """The files of modules that lie outside of libraries, and are neither phasescope's own nor what began the process."""
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None)
-        if file and name.partition(".")[0] not in ("phasescope", "__main__") and is_loose(name):
-            path = Path(file)
-            if path.suffix == ".py" and path.is_file():
-                yield path
+def _loose_files(own: Iterable[Path]) -> set[Path]:
+    """The files that a study's own modules reach by imports, and that lie outside of libraries.
+
+    Those of phasescope are not among them, nor modules that only others have loaded.
+    """
+    files = {str(path) for path in own}
+    loaded = dict(sys.modules)
+    wanted = [name for name, one in loaded.items() if getattr(one, "__file__", None) in files]
+    seen = set(wanted)
+    found = set()
+    while wanted:
+        name = wanted.pop()
+        path = Path(getattr(loaded[name], "__file__", None) or "")
+        if path.suffix == ".py" and path.is_file():
+            found.add(path)
+        for other in _imported(name, loaded[name], path) - seen:
+            if other.partition(".")[0] != "phasescope" and other in loaded and is_loose(other):
+                seen.add(other)
+                wanted.append(other)
+    return found
+
+
+def _imported(name: str, module: ModuleType, path: Path) -> set[str]:
+    """What a module imports, by its text and by what it holds; some of these names may be no modules."""
+    held = [
+        x for x in list(vars(module).values()) if isinstance(x, ModuleType | type) or callable(x)
+    ]
+    names = {
+        getattr(x, "__name__" if isinstance(x, ModuleType) else "__module__", None) for x in held
+    }
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    text = ast.parse("")
+    with contextlib.suppress(OSError, SyntaxError, ValueError):  # it may have been edited meanwhile
+        text = ast.parse(path.read_bytes() if path.suffix == ".py" else "")
+    for node in ast.walk(text):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = package.split(".")[: 1 - node.level or None] if node.level else []
+            source = ".".join([*above, *([node.module] if node.module else [])])
+            names |= {source, *(f"{source}.{alias.name}" for alias in node.names)}
+    parts = (str(name).split(".") for name in names if name)
+    return {name for one in parts for name in itertools.accumulate(one, "{}.{}".format)}
 
 
 def _files_digest(files: Iterable[Path]) -> str:
