@@ -384,6 +384,21 @@ def test_a_log_that_does_not_tell_its_model_is_beyond_the_assumptions(modes):
     assert str(standing_of_datasets(study, assuming, [told]).regime) == "theory"
 
 
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({"arm": "flw"}, 'modes.csv is said to be a run of linear_modes: .*"flw".*flow'),
+        ({"arm": "flow", "numbers": {"epsilom": 1e-3}}, 'no field "epsilom".*epsilon'),
+        ({"arm": "flow", "numbers": {"epsilon": "small"}}, "epsilon must be a number"),
+    ],
+)
+def test_a_log_that_is_said_to_be_what_the_study_has_not_is_refused(told, said, modes, tmp_path):
+    file = tmp_path / "modes.csv"
+    file.write_text("step,loss\n0,1\n1,0.5\n")
+    with pytest.raises(ps.SpecError, match=said):
+        ps.check("linear_modes", claim=ORDER, evidence=ps.logged(file, **told), store=False)
+
+
 def test_a_figure_is_drawn_of_a_log(modes, tmp_path):
     [file] = ps.draw(
         "linear_modes", figure="learning_curves", evidence=modes, out=tmp_path, store=False

@@ -286,7 +286,7 @@ def test_a_file_that_is_none_is_one_line(tmp_path):
     with pytest.raises(SpecError, match=r"batches .*nowhere\.npz: there is no such file"):
         ps.replay(toys.study, targets, tmp_path / "nowhere.npz", store=False)
     (tmp_path / "a.npz").write_text("nothing")
-    with pytest.raises(SpecError, match="it cannot be read"):
+    with pytest.raises(SpecError, match="it cannot be read: it is no archive of NumPy arrays"):
         ps.replay(toys.study, targets, tmp_path / "a.npz", store=False)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,8 @@ def arrays_in(file: Path, asked: str) -> dict[str, np.ndarray]:
         raise SpecError(f"{asked} {file}: there is no such file.")
     try:
         if file.suffix == ".npz":
+            if not zipfile.is_zipfile(file):
+                raise ValueError("it is no archive of NumPy arrays")
             with np.load(file, allow_pickle=False) as found:
                 return {name: found[name] for name in found.files}
         if file.suffix == ".safetensors":

@@ -6,6 +6,7 @@ Both are derived from what was asked for: nobody chooses a label by its outcome.
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -25,7 +26,7 @@ from ..claims.assumptions import (
 from ..claims.claim import Claim, Regime, RegimeName
 from ..claims.protocol import Protocol
 from ..claims.requests import Recorded, Request, Runs, Sized, Sweeps, Tables
-from ..errors import PhasescopeError, PlanError
+from ..errors import PhasescopeError, PlanError, SpecError
 from ..logs.origin import origins
 from ..plan.given import GivenArm
 from ..spec import Spec
@@ -156,8 +157,27 @@ def spec_class(study: Study, ds: xr.Dataset) -> type[Spec]:
     return type(study.default_for(arms.get(ds.attrs.get("arm", ""))))
 
 
+def check_told(study: Study, ds: xr.Dataset) -> None:
+    """What a log is said to be must be of the study: an arm of it, and numbers that its Spec has.
+
+    A name with a typing error would otherwise count as one that was not told, and the default would stand for it.
+
+    **Raises:** `SpecError` that names the log.
+    """
+    logs = ", ".join(one.source for one in origins(ds))
+    if not logs or not study.arms:
+        return
+    try:
+        arm = study.arm(ds.attrs["arm"]) if "arm" in ds.attrs else None
+        study.default_for(arm).replace(**json.loads(ds.attrs.get("spec", "{}")))
+    except PhasescopeError as problem:
+        raise SpecError(f"{logs} is said to be a run of {study.name}: {problem}") from None
+
+
 def standing_of_datasets(study: Study, claim: Claim, evidence: Sequence[xr.Dataset]) -> Standing:
-    """Where datasets of a user stand: never the paper's own experiment."""
+    """Where datasets of a user stand: never the paper's own experiment. Raises what `check_told` does."""
+    for ds in evidence:
+        check_told(study, ds)
     if claim.assumes is None:
         return Standing(RegimeName.THEORY)
     arms = [str(ds.attrs["arm"]) for ds in evidence if "arm" in ds.attrs]
