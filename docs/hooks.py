@@ -144,10 +144,14 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
 
 
 def on_page_content(html_text: str, page: Any, config: Any, files: Files) -> str:
-    """Formulas as MathML."""
-    return FORMULA.sub(
-        lambda found: str(formula(html.unescape(found[2]), display=found[1] == "div")), html_text
-    )
+    """Formulas as MathML; one on a line of its own scrolls where it is too wide."""
+
+    def drawn(found: re.Match[str]) -> str:
+        display = found[1] == "div"
+        math = str(formula(html.unescape(found[2]), display=display))
+        return f'<div class="display">{math}</div>' if display else math
+
+    return FORMULA.sub(drawn, html_text)
 
 
 def where_the_report_is() -> str:
