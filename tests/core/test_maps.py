@@ -109,8 +109,10 @@ def test_a_check_that_was_written_for_one_run_decides_one_cell_after_the_other()
         """The loss at the end is small."""
         return ps.at_most(float(run.loss[-1]), BOUND)
 
-    found = mapped(toy_claim(by_if), eta=[0.05, 0.1, 0.2])
+    with pytest.warns(UserWarning, match=r'"by_if" is checked one cell after the other.*: on all'):
+        found = mapped(toy_claim(by_if), eta=[0.05, 0.1, 0.2])
     assert found.attrs["judged"] == "one cell after the other"
+    assert "ends in TypeError" in found.attrs["why_judged_so"]
     np.testing.assert_allclose(found.margin, 1 - loss_at_end(found.eta, 1.0) / BOUND)
 
 
@@ -119,9 +121,36 @@ def test_a_check_that_looks_across_lanes_is_found_out():
         """The loss at the end is small against the largest."""
         return ps.at_most(run.loss.isel(time=-1) / run.loss.max(), BOUND)
 
-    found = mapped(toy_claim(by_the_largest), start=[1.0, 2.0, 3.0])
+    with pytest.warns(UserWarning, match="by itself cell 0 has another verdict than among all"):
+        found = mapped(toy_claim(by_the_largest), start=[1.0, 2.0, 3.0])
     assert found.attrs["judged"] == "one cell after the other"
     assert np.ptp(found.margin.values) == pytest.approx(0, abs=1e-12)
+
+
+def test_a_check_that_looks_across_lanes_in_one_cell_alone_is_found_out_among_half_of_them():
+    def with_a_strange_median(run):
+        """The loss at the end is small, but for the cell in the middle, which has the mean of all."""
+        end = run.loss.isel(time=-1)
+        return ps.at_most(end.where(end != end.median(), end.mean()), bound)
+
+    starts = np.arange(1.0, 8.0)
+    bound = 1.01 * float(loss_at_end(0.1, starts[0]))  # the first cell is the nearest to turning
+    with pytest.warns(UserWarning, match="among half of the cells some have another verdict"):
+        found = mapped(toy_claim(with_a_strange_median), start=starts)
+    np.testing.assert_allclose(found.margin, 1 - loss_at_end(0.1, found.start) / bound)
+
+
+def test_what_is_no_fault_of_a_checks_form_is_not_taken_for_one():
+    def without_its_file(run):
+        """It reads a file."""
+        raise OSError("the table is not there")
+
+    with pytest.raises(OSError, match="the table is not there"):
+        mapped(toy_claim(without_its_file), eta=[0.1, 0.2])
+
+
+def test_why_cells_were_judged_together_needs_no_words(grid):
+    assert grid.attrs["why_judged_so"] == ""
 
 
 def test_a_check_that_reads_the_spec_of_the_run_reads_that_of_the_cell():
@@ -129,7 +158,8 @@ def test_a_check_that_reads_the_spec_of_the_run_reads_that_of_the_cell():
         """The step is small."""
         return ps.at_most(run.loss.isel(time=0) * 0 + Spec.of(run).eta, 0.15)
 
-    found = mapped(toy_claim(by_spec), eta=[0.1, 0.2])
+    with pytest.warns(UserWarning, match="one cell after the other"):
+        found = mapped(toy_claim(by_spec), eta=[0.1, 0.2])
     assert found.outcome.values.tolist() == [1, -1]
 
 
@@ -308,7 +338,10 @@ class TestErrors:
             """It cannot be carried out."""
             raise KeyError("weights")
 
-        with pytest.raises(ps.PlanError, match="at no cell: KeyError: 'weights'"):
+        with (
+            pytest.warns(UserWarning, match="ends in KeyError"),
+            pytest.raises(ps.PlanError, match="at no cell: KeyError: 'weights'"),
+        ):
             mapped(toy_claim(broken), eta=[0.1, 0.2])
 
     def test_levels_are_a_whole_number(self):
@@ -365,6 +398,7 @@ def run_cli(*words):
     return CliRunner().invoke(app, ["map", *words])
 
 
+@pytest.mark.filterwarnings("ignore:claim .* is checked one cell after the other")
 class TestCommand:
     STUDY = "linear_modes"
     CLAIM = "stronger_modes_are_learnt_first"

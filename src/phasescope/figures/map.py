@@ -146,13 +146,13 @@ def _name(x: xr.DataArray) -> str:
 
 
 def _scale(values: np.ndarray) -> str:
-    """Whether an axis is spaced evenly in its logarithms."""
+    """Whether an axis is spaced evenly in its logarithms, or more so than in its numbers (they may be rounded)."""
     numbers = np.asarray(values, float)
     if numbers.size < 3 or numbers.min() <= 0:
         return "linear"
-    steps = np.diff(np.log(numbers))
-    uneven = np.diff(numbers)
-    return "log" if np.ptp(steps) / steps.mean() < np.ptp(uneven) / uneven.mean() else "linear"
+    places = np.arange(numbers.size)
+    straight, curved = (np.corrcoef(places, x)[0, 1] for x in (numbers, np.log(numbers)))
+    return "log" if abs(curved) > abs(straight) else "linear"
 
 
 def _tick(values: np.ndarray, axis: Any) -> None:

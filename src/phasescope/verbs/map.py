@@ -108,7 +108,8 @@ def resolve_map(study: Study, asked: Maps, context: Context, full: bool = False)
         request="; ".join(_in_words(request) for request in cells.requests),
         changes=json.dumps(dict(cells.fixed)),
         lanes=cells.lanes,
-        judged="one cell after the other" if cells.each else "all cells at once",
+        judged="one cell after the other" if cells.why_each else "all cells at once",
+        why_judged_so=cells.why_each,
         provenance=cells.provenance,
     )
 

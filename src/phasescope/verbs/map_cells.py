@@ -1,7 +1,7 @@
 """The claim's own check at many points of the numbers: what a map is made of.
 
 Points are lanes of one program, and the check decides all of them at once. A check that does not keep lanes, or that
-finds something else in a lane by itself, decides one point after the other.
+finds something else in a lane by itself or among half of the lanes, decides one point after the other; a warning says why.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ..errors import PlanError
 from ..plan.plan import lane_fields
 from ..study import Study
 from .context import Context
-from .map_words import CODES, Ratios, Words, agree, over_cells
+from .map_words import CODES, Ratios, Words, agree, over_cells, same_cells
 from .regimes import covered, spec_class
 from .sizes import bytes_of_records
 from .sweep import run_layout
@@ -35,7 +35,8 @@ from .sweep_layout import Layout, lay_out, lay_out_cells
 CELL = "cell"
 MEMORY = 2**28  # bytes of records that are held at a time
 MOST = 4096  # cells that are judged at once
-LOOKED_AT = 3  # cells that are decided by themselves too, to see whether the check keeps to a lane
+# What Python, NumPy and xarray raise where code for one run meets many; other errors are none of a check's form.
+UNFIT = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 ASSUMPTION = "assumption_"
 
 Points = Mapping[str, np.ndarray]
@@ -45,8 +46,9 @@ Points = Mapping[str, np.ndarray]
 class Cells:
     """A row of the ledger, to be judged at other numbers.
 
-    `fixed` are fields that are changed at all cells. `lanes` counts the runs so far, `each` is true once the check had
-    to decide one cell after the other, `provenance` is that of the runs, and `problem` the last error of a check.
+    `fixed` are fields that are changed at all cells. `lanes` counts the runs so far, `why_each` says why the check had to
+    decide one cell after the other (empty as long as it did not), `provenance` is that of the runs, and `problem` the last
+    error of a check.
     """
 
     study: Study
@@ -56,7 +58,7 @@ class Cells:
     context: Context
     fixed: Mapping[str, Any]
     lanes: int = 0
-    each: bool = False
+    why_each: str = ""
     provenance: str = ""
     problem: str = ""
 
@@ -139,9 +141,8 @@ class Cells:
             self.lanes += sum(task.lanes for task in layout.tasks)
             self.provenance = ds.attrs.get("provenance", self.provenance)
         ratios = self._ratios(datasets)
-        found = None if self.each else self._together(datasets, ratios)
+        found = None if self.why_each else self._together(datasets, ratios)
         if found is None:
-            self.each = True
             found = self._one_by_one(datasets, ratios)
         found |= {f"{ASSUMPTION}{name}": ratio for name, ratio in ratios.items()} | dict(points)
         return xr.Dataset({name: (CELL, np.asarray(v)) for name, v in found.items()})
@@ -149,22 +150,46 @@ class Cells:
     def _together(
         self, datasets: Sequence[xr.Dataset], ratios: Ratios
     ) -> dict[str, Sequence[Any] | np.ndarray] | None:
-        """All cells at once; None if the check does not keep to a cell."""
+        """All cells at once; None, and a warning with the reason, if the check does not keep to a cell."""
+        cells: xr.Dataset | None = None
         try:
             verdict = self._verdict(datasets)
-        except Exception:  # a check that was written for one run
+            cells = over_cells(verdict, CELL)
+            why = (
+                "it keeps no verdict of each cell"
+                if cells is None
+                else self._strays(datasets, cells)
+            )
+        except UNFIT as problem:
+            why = f"on all cells at once it ends in {type(problem).__name__}: {problem}"
+        if why or cells is None:
+            self.why_each = why.partition("\n")[0]
+            self.context.warn_once(
+                f'claim "{self.claim.id}" is checked one cell after the other, which is slower and as right: '
+                f"{self.why_each}."
+            )
             return None
-        cells = over_cells(verdict, CELL)
-        if cells is None:
-            return None
-        count = datasets[0].sizes[CELL]
-        for cell in dict.fromkeys(np.linspace(0, count - 1, LOOKED_AT).astype(int).tolist()):
-            alone = self._alone(datasets, cell)
-            if alone is None or not agree(cells.isel({CELL: cell}), alone):
-                return None
         outcome = cells["outcome"].values
         words = self._words.of_cells(verdict, outcome, ratios, CELL)
         return {"outcome": outcome, "margin": cells["margin"].values, "word": words}
+
+    def _strays(self, datasets: Sequence[xr.Dataset], cells: xr.Dataset) -> str:
+        """Where the check finds something else in a cell by itself, or among half of the cells; empty if nowhere.
+
+        By themselves, with the numbers of their own run, are decided the first and the last cell, those with the
+        largest and the smallest margin, and the one nearest to turning. Every cell is decided among half of them.
+        """
+        for cell in telling(cells["margin"].values):
+            alone = self._alone(datasets, cell)
+            if alone is None or not agree(cells.isel({CELL: cell}), alone):
+                return f"by itself cell {cell} has another verdict than among all"
+        count = cells.sizes[CELL]
+        for half in (slice(0, None, 2), slice(1, None, 2)) if count > 2 else ():
+            chosen = np.arange(count)[half]
+            found = over_cells(self._verdict([ds.isel({CELL: chosen}) for ds in datasets]), CELL)
+            if found is None or not same_cells(cells.isel({CELL: chosen}), found):
+                return "among half of the cells some have another verdict than among all"
+        return ""
 
     def _one_by_one(
         self, datasets: Sequence[xr.Dataset], ratios: Ratios
@@ -218,7 +243,7 @@ class Cells:
             found = xr.DataArray(rule(numbers_of(ds, known)))
             least = found.min([d for d in found.dims if d != CELL])
             return np.broadcast_to(np.asarray(least.values, float), (count,))
-        except Exception:  # a rule that was written for plain numbers
+        except UNFIT:  # a rule that was written for plain numbers
             runs = (_run_at(ds, cell) for cell in range(count))
         try:
             return np.array([np.min(rule(numbers_of(run, known))) for run in runs], float)
@@ -230,6 +255,15 @@ class Cells:
 
 def _count(points: Points) -> int:
     return len(next(iter(points.values())))
+
+
+def telling(margins: np.ndarray) -> list[int]:
+    """The cells to look at by themselves: the ends, the extremes of the margin, and where it is nearest to 0."""
+    chosen = [0, margins.size - 1]
+    if np.isfinite(margins).any():
+        known = np.where(np.isfinite(margins), margins, np.nan)
+        chosen += [np.nanargmax(known), np.nanargmin(known), np.nanargmin(np.abs(known))]
+    return sorted({int(cell) for cell in chosen})
 
 
 def _run_at(ds: xr.Dataset, cell: int) -> xr.Dataset:

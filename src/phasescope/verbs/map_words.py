@@ -41,6 +41,12 @@ def agree(cell: xr.Dataset, alone: Verdict) -> bool:
     return int(cell["outcome"]) == CODES[alone.outcome] and bool(same)
 
 
+def same_cells(cells: xr.Dataset, others: xr.Dataset) -> bool:
+    """Whether cells are the same among these as among others."""
+    near = np.isclose(cells["margin"], others["margin"], rtol=AGREES, atol=AGREES, equal_nan=True)
+    return bool((cells["outcome"].values == others["outcome"].values).all() and near.all())
+
+
 @dataclasses.dataclass(frozen=True)
 class Words:
     """From verdicts to words, for a row of the ledger and the arms that its evidence is of."""
