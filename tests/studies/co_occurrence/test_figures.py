@@ -22,7 +22,7 @@ def drawn():
     def draw(id):
         if id not in canvases:
             for request in FIGURES[id].evidence:
-                if request in (maps.THRESHOLD, maps.RATIO):
+                if request in (maps.THRESHOLD, maps.RATIO, maps.RATIO_LONG):
                     known[request] = kept.get(thinned(request))[0]
                 elif request not in known:
                     known[request] = stand_in(request, kept)

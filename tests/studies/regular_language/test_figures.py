@@ -87,6 +87,7 @@ def drawn(get):
             "parity_stairs": (parity,) * 3,
             "chain_of_thought": (even, parity),
             "map_of_constants": lambda: tuple(get(thinned(r)) for r in FIGURES[id].evidence),
+            "map_of_lengths": lambda: tuple(get(thinned(r)) for r in FIGURES[id].evidence),
         }[id]
 
     def draw(id):

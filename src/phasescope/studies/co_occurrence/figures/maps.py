@@ -37,27 +37,46 @@ THRESHOLD = ps.sweeps(
     at=[*np.exp([20.0, 40.0, 60.0]).tolist(), evidence.TO_S_80],
     **evidence.LAZY,
 )
-STARTS = np.geomspace(0.01, 10.0, 7)
-RATIO = ps.sweeps(
-    orthogonal,
-    samples=SAMPLES,
-    zeta=STARTS.tolist(),
-    preset="theory",
-    length=4,
-    width=256,
-    dim=10**9,
-    at=[0, 1e2, 1e4, 1e6, 1e8],
+STARTS = np.geomspace(0.01, 10.0, 48)
+SHORT, LONG = 4, 20
+
+
+def over_starts(length: int) -> ps.Request:
+    """R over n / L from 3 to 75 and the size of the start."""
+    samples = {6 * round(length * ratio / 6) for ratio in np.geomspace(2.4, 75, 16)} - {6}
+    return ps.sweeps(
+        orthogonal,
+        samples=sorted(samples),
+        zeta=STARTS.tolist(),
+        preset="theory",
+        length=length,
+        width=256,
+        dim=10**9,
+        at=[0, 1e2, 1e4, 1e6, 1e8],
+        keep=("R",),
+    )
+
+
+RATIO = over_starts(SHORT)
+RATIO_LONG = over_starts(LONG)
+
+
+@ps.figure(
+    "Sample size and start (ours)",
+    THRESHOLD,
+    RATIO,
+    RATIO_LONG,
+    panels=(1, 2),
+    size=(7.8, 3.3),
 )
-
-
-@ps.figure("Sample size and start (ours)", THRESHOLD, RATIO, panels=(1, 2), size=(7.8, 3.3))
-def map_of_sample_sizes(lazy, runs, axes):
+def map_of_sample_sizes(lazy, short, long, axes):
     """(a) Growth per log time of the output of a lazy network on new samples with one target word, which are
     negatives, from s = log(1 + tau) = 40 to 80: red, it stays wrong for ever. The line where it is 0 (black) lies on
     n = 3 (L + 1) (orange) at every length from 4 to 40: a condition on n / L alone. (b) R, how fast the common word
-    falls against the targets' rise, at tau = 10^8 for L = 4 and m = 256: from {few:.2f} at n = 12 to {many:.2f} at n =
-    300; black: where it is 1. The size zeta of the start changes it by {small:.1g} at most up to zeta = 1 and by
-    {large:.1g} at zeta = 10: R does not need a small start."""
+    falls against the targets' rise, at tau = 10^8 for m = 256, over n / L: in colours for L = 4, from {few:.2f} to
+    {many:.2f}. It is 1 at n / L = {at_4:.2f} for L = 4 (full line) and {at_20:.2f} for L = 20 (dashed), near the 3 (1 +
+    1/L) of (a). The size zeta of the start changes R by {small:.1g} at most up to zeta = 1 and by {large:.1g} at zeta =
+    10: R does not need a small start."""
     late = lazy.sel(time=slice(np.exp(39.0), None)).isel(time=[0, -1])
     slope = late.test_F.sel(type=2, drop=True).diff("time") / late.s.diff("time")
     slope = slope.isel(time=0, drop=True).transpose("samples", "length").reset_coords(drop=True)
@@ -74,26 +93,46 @@ def map_of_sample_sizes(lazy, runs, axes):
     axes[0].plot([threshold(L) for L in lengths], lengths, label="$n = 3(L+1)$", **orange)
     draw_line(slope, axes[0], 0.0, "no growth")
     ps.legend(axes[0], loc="lower right")
-    R = runs.R.isel(time=-1, drop=True).transpose("samples", "zeta").reset_coords(drop=True)
+    R, R_long = (over_sample_ratio(runs) for runs in (short, long))
     ps.draw_map(R, axes[1], label="$R$")
-    draw_line(R, axes[1], 1.0, "$R = 1$")
+    draw_line(R, axes[1], 1.0, "$R = 1$, $L = 4$")
+    draw_line(R_long, axes[1], 1.0, "$R = 1$, $L = 20$", dashes="--")
     ps.legend(axes[1], loc="lower right")
-    axes[1].set(ylabel=r"$\zeta$, size of the start")
+    ticks = (3, 5, 10, 20, 50)
+    axes[1].set_xticks(ticks, [str(x) for x in ticks])
+    axes[1].set_xticks([], minor=True)
+    axes[1].set(
+        xlabel="$n/L$, training samples per word of a sample", ylabel=r"$\zeta$, size of the start"
+    )
     change = abs(R - R.isel(zeta=0))
     return {
-        "few": float(R.isel(samples=0, zeta=0)),
-        "many": float(R.isel(samples=-1, zeta=0)),
+        "few": float(R.isel(ratio=0, zeta=0)),
+        "many": float(R.isel(ratio=-1, zeta=0)),
+        "at_4": sample_ratio_at_one(R),
+        "at_20": sample_ratio_at_one(R_long),
         "small": float(change.sel(zeta=slice(None, 1.001)).max()),
         "large": float(change.isel(zeta=-1).max()),
     }
 
 
-def draw_line(found: xr.DataArray, axes: Axes, level: float, label: str) -> None:
+def over_sample_ratio(runs: xr.Dataset) -> xr.DataArray:
+    """R at the end over n / L and the start."""
+    R = runs.R.isel(time=-1, drop=True).transpose("samples", "zeta").reset_coords(drop=True)
+    return R.assign_coords(samples=R.samples / spec_of(runs).length).rename(samples="ratio")
+
+
+def sample_ratio_at_one(R: xr.DataArray) -> float:
+    """The n / L at which R is 1 at the smallest start, between two sizes in their logarithm."""
+    return float(ps.crossing(R.isel(zeta=0), 1.0, "up", log_time=True, along="ratio"))
+
+
+def draw_line(found: xr.DataArray, axes: Axes, level: float, label: str, dashes: str = "-") -> None:
     """The black line on which a map has some value, if it is there, with its name for the legend."""
     if float(found.min()) < level < float(found.max()):
         x, y = (found[dim].values for dim in found.dims)
-        axes.contour(x, y, found.values.T, levels=[level], colors="k", linewidths=1)
-    axes.plot([], [], "k-", lw=1, label=label)
+        style = {"colors": "k", "linewidths": 1, "linestyles": dashes}
+        axes.contour(x, y, found.values.T, levels=[level], **style)
+    axes.plot([], [], "k" + dashes, lw=1, label=label)
 
 
 Curve = tuple[np.ndarray, np.ndarray]  # widths, and a number for each

@@ -9,10 +9,23 @@ import phasescope as ps
 
 from ..claims.theorem_4 import the_four_gram_is_learned_before_anything_else
 
+# Closest to each other where the claim begins to hold.
+LENGTHS = (
+    1000,
+    2000,
+    4000,
+    8000,
+    *range(11_000, 24_000, 3000),
+    28_000,
+    35_000,
+    45_000,
+    100_000,
+    200_000,
+)
 PHASE_I = ps.maps(
     the_four_gram_is_learned_before_anything_else,
-    alpha=np.geomspace(1.0, 10.0, 9),
-    length=[round(length) for length in np.geomspace(1000, 200_000, 14)],
+    alpha=np.geomspace(1.0, 10.0, 128),
+    length=list(LENGTHS),
 )
 
 
@@ -31,9 +44,9 @@ def map_of_phase_1(found, axes):
 
 
 def length_needed(margin: xr.DataArray) -> float:
-    """From which length on a margin is positive, between cells in the logarithm of the length."""
-    along = margin.assign_coords(time=("length", np.log(margin.length.values)))
-    return float(np.exp(ps.crossing(along.swap_dims(length="time"), 0.0, "up")))
+    """From which length on a margin is positive; between cells it is linear in 1 / L, as what is lost of the loss is."""
+    along = margin.assign_coords(length=-1.0 / margin.length.values)
+    return float(-1.0 / ps.crossing(along, 0.0, "up", along="length"))
 
 
 figures = (map_of_phase_1,)

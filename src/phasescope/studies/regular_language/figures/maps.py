@@ -14,8 +14,8 @@ from ..training import symmetric
 
 PHASE_1 = 200  # updates of phase 1, whose size is c_0 / (200 N)
 LAST = 6400  # of the longest run: T is 32 t_0 at c_0 = 1, lam = 10 N^2
-CONSTANTS = np.geomspace(1.0, 1000.0, 24)
-SCALES = np.geomspace(0.1, 10.0, 24)
+CONSTANTS = np.geomspace(1.0, 1000.0, 85)
+SCALES = np.geomspace(0.1, 10.0, 49)
 LEARNED = 0.999  # the accuracy from which on all strings count as right
 
 
@@ -28,7 +28,8 @@ def over_constants(N: int) -> ps.Request:
         lam=(SCALES * N**2).tolist(),
         switch=PHASE_1,
         steps=LAST,
-        at=[0, *evidence.log_steps(PHASE_1, LAST, 25)],
+        at=[0, *evidence.log_steps(PHASE_1, LAST, 60)],
+        keep=("accuracy",),
     )
 
 
@@ -39,14 +40,33 @@ EARLY = ps.sweeps(
     eta=0.02,
     switch=2000,
     steps=2000,
-    at=evidence.log_steps(1, 2000, 48),
+    at=evidence.log_steps(1, 2000, 256),
+    keep=("token_score",),
 )
 AROUND_FIGURE_2 = ps.maps(
     figure_2_shows_what_the_text_says,
-    lam=np.geomspace(0.5, 50, 24),
-    eta=np.geomspace(0.01, 1, 24),
+    lam=np.geomspace(0.5, 50, 48),
+    eta=np.geomspace(0.01, 1, 48),
     at=[0, *evidence.log_steps(1, 2000, 40)],
 )
+# From c_0 = (lam / 2)^(2/3) on T is the end of phase 1, so that runs over large c_0 are short.
+LENGTHS = (6, 8, 10, 12, 14, 16, 20, 24)
+LARGE = np.geomspace(30.0, 30_000.0, 256)
+SMALL_SCALE, UNIT_SCALE = 0.1, 1.0
+
+
+def over_large_constants(N: int) -> ps.Request:
+    """Runs up to T over c_0 from 30 on, at lam = N^2 / 10 and N^2."""
+    return ps.sweeps(
+        symmetric,
+        max_length=N,
+        eta=(LARGE / (PHASE_1 * N)).tolist(),
+        lam=[SMALL_SCALE * N**2, UNIT_SCALE * N**2],
+        switch=PHASE_1,
+        steps=300,
+        at=range(PHASE_1, 301, 10),
+        keep=("accuracy",),
+    )
 
 
 @ps.figure(
@@ -59,55 +79,88 @@ AROUND_FIGURE_2 = ps.maps(
     size=(7.6, 5.8),
 )
 def map_of_constants(six, twelve, early, around, axes):
-    """Where the theorems' constants would have to be. (a), (b) Accuracy on all strings at T (at t_0, if that is later),
-    for phase 1 until t_0 = c_0 / (eta N) and lam = c_lam N^2: at unit constants (star) it is 1/2 + 1/2N. All
-    strings are right on the right of the line (cells are a third apart): for N = 6 from c_0 = {six:.0f} on at c_lam
-    = 0.1 and from {six_at_one:.0f} on near c_lam = 1; for N = 12 from {twelve:.0f} on at 0.1, and not by 1000 near
-    1. (c) v_1 in units of its early law tau / 4, lam = N^2: Theorem 4.1 speaks about tau <= c / N (c = 1 and 8),
-    but v_1 is below the law by a tenth at tau = {tenth:s} and by half at {half:s}, whatever N from 6 to 64: the
-    bound on tau need not depend on N. (d) The claim of Figure 2 (circle: the paper's lam = 2, eta = 0.1) after 2000
-    updates at 40 records: it holds above eta = {per_lam:s} lam, since a scale lam takes a time in proportion to
-    lam."""
-    maps = {}
+    """Where the theorems' constants would have to be. (a), (b) Accuracy on all strings at T (at t_0, if that is
+    later), for phase 1 until t_0 = c_0 / (eta N) and lam = c_lam N^2: at unit constants (star) it is {start_6:.3f} and
+    {start_12:.3f}, 1/2 + 1/2N. All strings are right on the right of the line: for N = 6 from c_0 = {low_6:.0f} on at
+    c_lam = 0.1 and {unit_6:.0f} at c_lam = 1; for N = 12 from {low_12:.0f} on at 0.1, and not by 1000 at 1. (c) v_1 in
+    units of its early law tau / 4, lam = N^2: Theorem 4.1 speaks about tau <= c / N (c = 1 and 8), but v_1 is below the
+    law by a tenth at tau = {tenth_first:.2f} to {tenth_last:.2f} and by half at {half_first:.1f} to {half_last:.1f},
+    whatever N from 6 to 64: the bound on tau need not depend on N. (d) The claim of Figure 2 (circle: the paper's lam =
+    2, eta = 0.1) after 2000 updates at 40 records: it holds above eta = {slope:.3f} lam or so, since a scale lam takes
+    a time in proportion to lam."""
+    found = {}
     for runs, N, panel in ((six, 6, axes[0, 0]), (twelve, 12, axes[0, 1])):
-        accuracy = maps[N] = by_constants(at_the_theorems_end(runs, N), N)
+        accuracy = by_constants(at_the_theorems_end(runs, N), N)
         ps.draw_map(accuracy, panel, vmin=0.5, vmax=1)
         draw_learned(accuracy, panel)
+        found |= {
+            f"start_{N}": float(accuracy.sel(c_0=1.0, c_lam=1.0, method="nearest")),
+            f"low_{N}": learned_from(accuracy.sel(c_lam=SMALL_SCALE, method="nearest")),
+            f"unit_{N}": learned_from(accuracy.sel(c_lam=UNIT_SCALE, method="nearest")),
+        }
         panel.set_title(f"$N = {N}$", fontsize=9)
         star = {"ms": 11, "color": "#D55E00", "mec": "w", "mew": 0.8, "clip_on": False}
         panel.plot(1, 1, "*", label="unit constants", ls="none", **star)
         ps.legend(panel, loc="lower left")
-    score = draw_first_score(early, axes[1, 0])
+    ratio = over_early_law(early)
+    draw_first_score(ratio, axes[1, 0])
+    for name, level in (("tenth", 0.9), ("half", 0.5)):
+        falls = ps.crossing(ratio, level, "down", along="tau")
+        found |= {f"{name}_first": float(falls.min()), f"{name}_last": float(falls.max())}
     ps.draw_map(around, axes[1, 1], label="margin of the claim")
     circle = {"ms": 5, "mfc": "w", "mec": "k", "mew": 0.8, "ls": "none"}
     axes[1, 1].plot(2, 0.1, "o", label="Figure 2", **circle)
     ps.legend(axes[1, 1], loc="lower right")
-    margin = around.margin.transpose("lam", "eta")
-    return {
-        "six": crossed(maps[6].sel(c_lam=0.1, method="nearest"), LEARNED),
-        "six_at_one": crossed(maps[6].sel(c_lam=1, method="nearest"), LEARNED),
-        "twelve": crossed(maps[12].sel(c_lam=0.1, method="nearest"), LEARNED),
-        "tenth": span([crossed(-one, -0.9) for one in score.transpose("max_length", "tau")]),
-        "half": span([crossed(-one, -0.5) for one in score.transpose("max_length", "tau")]),
-        "per_lam": span([crossed(one, 0.0) / float(one.lam) for one in margin], ".2f"),
-    }
+    turns = ps.crossing(around.margin, 0.0, "up", log_time=True, along="eta")
+    return found | {"slope": float((turns / turns.lam).median())}
 
 
-def crossed(curve: xr.DataArray, level: float) -> float:
-    """Where a curve first reaches a level from below, between its points in the logarithm of the axis."""
-    at, values = curve[curve.dims[0]].values, curve.values
-    above = np.flatnonzero((values[:-1] < level) & (values[1:] >= level))
-    if not above.size:
-        return np.nan
-    two = slice(above[0], above[0] + 2)
-    return float(np.exp(np.interp(level, values[two], np.log(at[two]))))
+@ps.figure(
+    "Theorems 4.1 to 4.5: the constant c_0 over N (ours)",
+    *map(over_large_constants, LENGTHS),
+    size=(4.8, 3.5),
+)
+def map_of_lengths(*given):
+    """How large the constant of phase 1 must be for lengths from 6 to 24, if all strings are to be right at the theorems'
+    T: phase 1 lasts until t_0 = c_0 / (eta N). In colours the accuracy at lam = N^2 / 10; all strings are right on the
+    right of the full line, and of the dashed one at lam = N^2. Over N these are c_0 = {low_first:,.0f} to
+    {low_last:,.0f}, as N^{low_power:.1f}, and {unit_first:,.0f} to {unit_last:,.0f}, as N^{unit_power:.1f}: no constant
+    c_0 serves all N."""
+    *runs, axes = given
+    by_length = []
+    for N, one in zip(LENGTHS, runs, strict=True):
+        accuracy = by_constants(at_the_theorems_end(one, N), N)
+        known = accuracy.assign_coords(c_lam=[SMALL_SCALE, UNIT_SCALE])
+        by_length.append(known.expand_dims(max_length=[N]))
+    c_0 = by_length[0].c_0
+    accuracy = xr.concat([one.assign_coords(c_0=c_0) for one in by_length], "max_length")
+    words = {"symbol": "N", "long_name": "longest length"}
+    accuracy = accuracy.assign_coords(max_length=xr.Variable("max_length", list(LENGTHS), words))
+    shown = accuracy.sel(c_lam=SMALL_SCALE, drop=True).transpose("c_0", "max_length")
+    ps.draw_map(shown, axes, vmin=0.5, vmax=1)
+    found = {}
+    styles = (
+        ("low", SMALL_SCALE, "-", r"$\lambda = N^2/10$"),
+        ("unit", UNIT_SCALE, "--", r"$\lambda = N^2$"),
+    )
+    for name, scale, dashes, label in styles:
+        needed = [learned_from(accuracy.sel(c_lam=scale, max_length=N)) for N in LENGTHS]
+        axes.plot(needed, LENGTHS, "k" + dashes, lw=1.4, label=f"all right, {label}")
+        fit = (
+            np.polyfit(np.log(LENGTHS), np.log(needed), 1)
+            if np.isfinite(needed).all()
+            else [np.nan]
+        )
+        found |= {f"{name}_first": needed[0], f"{name}_last": needed[-1], f"{name}_power": fit[0]}
+    ps.legend(axes, loc="upper left")
+    return found
 
 
-def span(found: list[float], form: str = ".1f") -> str:
-    """The least and the greatest of some numbers, without those that are none, for a caption."""
-    known = [one for one in found if np.isfinite(one)]
-    ends = dict.fromkeys(format(one, form) for one in (min(known), max(known))) if known else ["?"]
-    return " to ".join(ends)
+def learned_from(accuracy: xr.DataArray) -> float:
+    """The least c_0 from which on all strings are right; NaN if they are not at the largest."""
+    wrong = np.flatnonzero(~(accuracy.values >= LEARNED))
+    first = 0 if wrong.size == 0 else int(wrong[-1]) + 1
+    return float(accuracy.c_0[first]) if first < accuracy.size else float("nan")
 
 
 def draw_learned(accuracy: xr.DataArray, axes) -> None:
@@ -134,8 +187,8 @@ def by_constants(x: xr.DataArray, N: int) -> xr.DataArray:
     return renamed.assign_coords(c_0=c_0, c_lam=c_lam).assign_attrs(words)
 
 
-def draw_first_score(runs: xr.Dataset, axes) -> xr.DataArray:
-    """4 v_1 / tau over tau and N, which is returned; 1 is its closed form for early times."""
+def over_early_law(runs: xr.Dataset) -> xr.DataArray:
+    """4 v_1 / tau over tau and N; 1 is its closed form for early times."""
     tau = runs.time.values * spec_of(runs).eta
     ratio = (
         4 * runs.token_score.sel(position=1, drop=True).transpose("time", "max_length") / runs.time
@@ -145,12 +198,15 @@ def draw_first_score(runs: xr.Dataset, axes) -> xr.DataArray:
     sizes = xr.Variable(
         "max_length", runs.max_length.values, {"symbol": "N", "long_name": "longest length"}
     )
-    shown = ratio.assign_coords(tau=along, max_length=sizes)
-    ps.draw_map(shown, axes, levels=[0.5, 0.9], label=r"$4\,v_1/\tau$", vmin=0, vmax=1)
+    return ratio.assign_coords(tau=along, max_length=sizes)
+
+
+def draw_first_score(ratio: xr.DataArray, axes) -> None:
+    """The first score over its early law, and where the theorem speaks."""
+    ps.draw_map(ratio, axes, levels=[0.5, 0.9], label=r"$4\,v_1/\tau$", vmin=0, vmax=1)
     axes.plot(1 / np.array(SIZES), SIZES, "k--", lw=1.2, label=r"$\tau = 1/N$")
     axes.plot(8 / np.array(SIZES), SIZES, "k:", lw=1.2, label=r"$\tau = 8/N$")
     ps.legend(axes, loc="lower left")
-    return shown
 
 
-figures = (map_of_constants,)
+figures = (map_of_constants, map_of_lengths)

@@ -15,8 +15,8 @@ from ..training import symmetric
 K = 4.0
 OUTPUTS = 1000.0
 UNIT = float(t_bar(K, OUTPUTS, 1.0))
-RATES = np.geomspace(1e-3, 10.0, 17)
-OVERLAPS = {float(common_weight(rho, 20)): rho for rho in np.geomspace(0.01, 0.5, 12)}
+RATES = np.geomspace(1e-3, 10.0, 256)
+OVERLAPS = {float(common_weight(rho, 20)): rho for rho in np.geomspace(0.01, 0.5, 64)}
 SWEEP = ps.sweeps(
     symmetric,
     classes=K,
@@ -28,6 +28,7 @@ SWEEP = ps.sweeps(
     optimiser="flow",
     horizon=1000 * UNIT,
     at=log_grid(UNIT, per_decade=4),
+    keep=("dt_entropy", "lag"),
 )
 
 
