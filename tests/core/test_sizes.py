@@ -233,6 +233,44 @@ def test_a_duration_is_said_as_people_say_it(seconds, words):
     assert duration(seconds) == words
 
 
+# --- what would never end -------------------------------------------------------------------------------------------
+
+
+def many_steps(spec):
+    """Recorded at few of its steps."""
+    step = lambda w, t, key: w
+    return toys.plan(spec, ps.iterate(step), ps.log_times(spec.steps, 10))
+
+
+def test_more_steps_than_any_machine_takes_are_refused_at_once(nothing_runs):
+    with pytest.raises(
+        PlanError, match=r"many_steps: 4e\+18 steps would never end: ask for 1e\+15"
+    ):
+        ps.run(toys.study, many_steps, steps=4 * 10**18, store=False)
+
+
+def long_flow(spec):
+    """As far as the step size says."""
+    return toys.plan(spec, ps.flow(lambda w: -w), ps.linear_times(spec.eta, 2))
+
+
+def test_a_flow_that_no_solver_follows_is_refused_at_once(nothing_runs):
+    with pytest.raises(PlanError, match=r"long_flow: a flow to 1e\+300 would never end"):
+        ps.run(toys.study, long_flow, eta=1e300, at=[0.0, 1.0], store=False)
+
+
+def whole_flow(spec):
+    """A flow whose last time is a whole number."""
+    return toys.plan(spec, ps.flow(lambda w: -w), ps.linear_times(3, 9))
+
+
+def test_a_flow_up_to_a_whole_number_does_not_lose_record_times_in_silence(nothing_runs):
+    with pytest.raises(
+        PlanError, match=r"linear_times\(3, 9\), which has 3 times.*linear_times\(3\.0, 9\)"
+    ):
+        ps.run(toys.study, whole_flow, store=False)
+
+
 # --- on the command line -------------------------------------------------------------------------------------------
 
 

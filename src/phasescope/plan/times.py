@@ -96,8 +96,15 @@ def linear_times(last: Number, count: int | None = None) -> Schedule:
         >>> ps.linear_times(1.0, 4).lay_out().tolist()
         [0.25, 0.5, 0.75, 1.0]
 
-    **Arguments:** `last`: the last time. `count`: how many; every step if not given.
+    A whole `last` counts steps, and between two steps there is nothing to record: the times are whole
+    numbers, as even as these can be, and no more of them than steps. For time that flows, give a float.
 
-    **Returns:** a `Schedule`; its times are whole if `last` is.
+        >>> ps.linear_times(3, 6).lay_out().tolist(), ps.linear_times(3.0, 6).lay_out().tolist()
+        ([1, 2, 3], [0.5, 1.0, 1.5, 2.0, 2.5, 3.0])
+
+    **Arguments:** `last`: the last time. `count`: how many, at most; every step if not given.
+
+    **Returns:** a `Schedule`; its times are whole if `last` is. A run in which a whole `last` gives fewer
+    times than `count` to a dynamics that does not count steps is refused.
     """
     return Schedule(last, count)

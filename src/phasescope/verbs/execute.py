@@ -24,7 +24,7 @@ from ..store import Draft, Resumed
 from ..study import Study
 from .context import Context, Stopped
 from .outlook import Outlook
-from .sizes import check_run_fits
+from .sizes import check_record_times, check_run_ends, check_run_fits
 from .under_way import run_under_way
 
 
@@ -96,6 +96,8 @@ def execute_with_checkpoints(
 ) -> Executed:
     """Execute the job from its start, or from where it was resumed."""
     check_run(study.name, job)
+    check_run_ends(study, job)
+    check_record_times(study, job)
     check_run_fits(study, job, None if context.store is None else context.store.limit)
     plan = job.plan()
     start = _start(draft, resumed)

@@ -2,12 +2,56 @@
 
 from __future__ import annotations
 
-from ..engine.calls import record_times
+from ..engine.calls import record_times, stage_length
 from ..engine.job import Job, shapes_of
 from ..engine.memory import bytes_of, check_fits, device_bytes, machine_bytes
+from ..errors import PlanError
 from ..plan.plan import never
+from ..plan.times import Schedule
 from ..store.recordfile import check_bytes
 from ..study import Study
+
+MOST_STEPS = 10**15  # at a nanosecond a step, which no arm reaches, twelve days
+LONGEST_FLOW = 1e100  # of its own time: solvers take longer steps the later it is, but not for ever
+
+
+def check_run_ends(study: Study, job: Job) -> None:
+    """Refuse a run of so many steps, or of so much time, that no machine comes to its end.
+
+    A stage that may be left early counts none.
+
+    **Raises:** `PlanError`.
+    """
+    counted = [s for s in job.plan().stages if s.dynamics.divisible and s.until is never]
+    steps = sum(stage_length(stage) for stage in counted)
+    longest = max((stage_length(s) for s in job.plan().stages if s.until is never), default=0.0)
+    if steps <= MOST_STEPS and longest > LONGEST_FLOW:
+        raise PlanError(
+            f"{study.name}.{job.arm.__name__}: a flow to {longest:.3g} would never end: ask for {LONGEST_FLOW:.0e} at most."
+        )
+    if steps > MOST_STEPS:
+        raise PlanError(
+            f"{study.name}.{job.arm.__name__}: {steps:.3g} steps would never end: ask for {MOST_STEPS:.0e} at most, or for "
+            "an earlier end."
+        )
+
+
+def check_record_times(study: Study, job: Job) -> None:
+    """Refuse fewer record times than an arm asks for, because they are whole where its dynamics counts no steps.
+
+    **Raises:** `PlanError`.
+    """
+    for stage in job.plan().stages:
+        asked = stage.times
+        if stage.dynamics.divisible or not isinstance(asked, Schedule) or asked.log:
+            continue
+        found = asked.lay_out().size
+        if asked.count is not None and 0 < found < asked.count:
+            raise PlanError(
+                f'{study.name}.{job.arm.__name__}: stage "{stage.name}" asks for linear_times({asked.last}, {asked.count}), '
+                f"which has {found} times: up to a whole number it counts whole steps, and this dynamics has none. "
+                f"Write linear_times({float(asked.last)}, {asked.count})."
+            )
 
 
 def check_run_fits(study: Study, job: Job, stored_limit: int | None = None) -> None:
