@@ -168,3 +168,20 @@ def test_the_page_is_readable_without_its_script(page):
     plain.locator("details.row summary").first.click()
     assert plain.locator("details.row svg .measured").first.is_visible()
     context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_serious_fault(page, scheme):
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright",
+        reason="tests of accessibility need axe-playwright-python (pip install axe-playwright-python)",
+    )
+    page.emulate_media(color_scheme=scheme)
+    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
+    found = axe.Axe().run(page).response["violations"]
+    page.emulate_media(color_scheme="light")
+    assert [
+        (v["id"], v["nodes"][0]["html"][:200])
+        for v in found
+        if v["impact"] in ("serious", "critical")
+    ] == []
