@@ -2,11 +2,16 @@
 
 import asyncio
 import concurrent.futures as futures
+import http.client
 import json
 import re
 import shutil
+import signal
+import subprocess
+import sys
 import threading
 import time
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
@@ -374,6 +379,49 @@ def test_a_map_keeps_its_id_as_rows_come_to_it(tmp_path):
         ids.append(one)
     assert len(set(ids)) == 1
     index.close()
+
+
+SLOW = """
+import sys, time
+from phasescope.page import app, server
+
+def slowly(page, request):
+    print("asked", flush=True)
+    time.sleep(5)  # longer than the server waits for what is under way
+    return []
+
+app._runs = slowly
+try:
+    server.serve(sys.argv[1], port=0, browser=False)
+except KeyboardInterrupt:
+    print("ended", file=sys.stderr)
+"""
+
+
+def test_a_server_that_is_stopped_while_it_answers_prints_no_traceback(filled):
+    server = subprocess.Popen(
+        [sys.executable, "-c", SLOW, str(filled)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert server.stdout is not None
+        server.stdout.readline()
+        url = urlsplit(server.stdout.readline().strip())
+        asking = http.client.HTTPConnection(url.netloc)
+        asking.request("GET", f"/?{url.query}")  # it was printed, so it can be asked
+        answer = asking.getresponse()
+        answer.read()
+        cookie = answer.headers["set-cookie"].partition(";")[0]
+        asking.request("GET", "/api/runs", headers={"Cookie": cookie})
+        while server.stdout.readline() != "asked\n":
+            pass
+        server.send_signal(signal.SIGINT)
+        said = server.communicate(timeout=60)[1]
+        asking.close()
+    finally:
+        server.kill()
+        server.wait()
+    assert "ended" in said and "Traceback" not in said
 
 
 def test_a_sweep_is_a_map_over_any_two_axes(client, filled):

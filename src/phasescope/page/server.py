@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import ipaddress
+import logging
 import signal
 import socket
 import sys
@@ -79,6 +81,7 @@ def serve(
         timeout_graceful_shutdown=3,
         limit_concurrency=512,
     )
+    logging.getLogger("uvicorn.error").addFilter(is_no_end)
     server = uvicorn.Server(config)
     with _ended_by_hang_up(server):
         server.run(sockets=[listening])
@@ -104,6 +107,11 @@ def _ended_by_hang_up(server: uvicorn.Server) -> Iterator[None]:
         signal.signal(HANG_UP, handler)
     if is_closed.is_set():
         signal.raise_signal(HANG_UP)
+
+
+def is_no_end(record: logging.LogRecord) -> bool:
+    """Whether a line of the log tells of anything but a request that was broken off because the server ended."""
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
 REMOTE = (
@@ -152,6 +160,7 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
+        listening.listen()  # a browser that is opened at once waits, and is not refused
     except (OSError, OverflowError) as error:
         listening.close()
         why = getattr(error, "strerror", None) or error
