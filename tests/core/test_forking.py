@@ -334,3 +334,12 @@ def test_a_parameter_that_is_not_there_is_one_line(store, monkeypatch, capsys):
     code, _, said = ask(monkeypatch, capsys, ds.attrs["id"], "--at", "5", "--clamp", "aa")
     assert (code, said.count("\n")) == (2, 1)
     assert 'Did you mean "a"' in said
+
+
+def test_a_run_of_which_some_observables_were_kept_is_forked_with_these(tmp_path):
+    numbers = {"steps": 20, "eta": 0.5, "store": tmp_path, "progress": False}
+    kept = ps.run("linear_modes", "descent", keep=["loss"], **numbers)
+    frozen = ps.fork(kept, at=5, clamp="a", progress=False)
+    assert list(frozen.data_vars) == ["loss"]
+    same = ps.fork(kept, at=5, progress=False)
+    assert same.loss.values.tolist() == kept.loss.sel(time=slice(5, None)).values.tolist()

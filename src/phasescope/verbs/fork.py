@@ -21,6 +21,7 @@ from ..engine.programs import Program, begin_run
 from ..errors import PlanError, nearest
 from ..plan.fork import Origin, digest_of, forked, parameter_names
 from ..plan.times import SAME_TIME
+from ..records.choice import wanted_of
 from ..records.divergence import divergence
 from ..study import Study, find
 from .context import default_context
@@ -85,10 +86,16 @@ def fork(
     context = default_context(home.root if store is None else store, progress)
     if entry.lanes:
         raise PlanError(
-            f"{entry.id} is a block of several runs: run the one to be forked by itself."
+            f"{entry.id} is a block of several runs: run the one to be forked by itself, "
+            f'ps.run("{entry.study}", "{entry.arm}", ...) with its numbers, and fork that.'
         )
     arm = chosen.arm(entry.arm)
+    if entry.identity.reduce is not None:
+        raise PlanError(
+            f"{entry.id} has results of reductions and no records: run it without reduce to fork it."
+        )
     job = Job(arm, chosen.specify(None, arm, **entry.spec), entry.seed, at=entry.at)
+    job = job.wanting(wanted_of(chosen.name, job, entry.identity.keep, None))
     if run_identity(chosen, job, context).digest != entry.identity.digest:
         raise PlanError(
             f"{entry.id} was made by other code than today's, or from arrays that were given to its arm: a run can "
