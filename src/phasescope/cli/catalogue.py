@@ -71,10 +71,11 @@ def kept(point: EntryPoint) -> dict[str, Any] | None:
 
 def make(point: EntryPoint) -> dict[str, Any]:
     """Load the study, describe it, and keep that for the next time. Raises `StudyNotFound` if it is broken."""
+    from ..discovery import is_built_in
     from ..study import find
 
     digest = _digest(source_folder(point))
-    with _named_if_slow(point.name):
+    with contextlib.nullcontext() if is_built_in(point) else _named_if_slow(point.name):
         catalogue = describe(find(point.name))
     file = _file(point)
     with contextlib.suppress(OSError):
@@ -87,7 +88,7 @@ def make(point: EntryPoint) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _named_if_slow(study: str) -> Iterator[None]:
-    """Say which study is being loaded, if it takes so long that somebody would ask."""
+    """Say which plugin is being loaded, if it takes so long that somebody would ask."""
     from .terminal import show_problem
 
     sentence = f'still loading the study "{study}"; commands that name another one do not load it.'
