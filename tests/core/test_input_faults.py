@@ -238,6 +238,7 @@ def test_a_field_of_a_sweep_is_given_once(words):
             "lam must be a finite number",
         ),
         (["run", "regular_language", "symmetric", "lam=2", "lam=3"], "lam is given twice"),
+        (["draw", "regular_language", "--figure", "a", "--figure=b"], "--figure is given twice"),
         (
             ["sweep", "regular_language", "symmetric", "lam=2:3:2:log", "lam=5,6", "--dry-run"],
             "lam is given twice",

@@ -25,6 +25,7 @@ from .commands.serve import serve
 from .commands.sweep import sweep
 from .ending import carry_out
 from .exit_codes import in_help
+from .once import Once
 
 app = typer.Typer(
     help="A laboratory for the training dynamics of transformers.\n\nExample: phasescope check regular_language",
@@ -60,7 +61,7 @@ COMMANDS = {
 }
 
 for name, command in COMMANDS.items():
-    app.command(name)(command)
+    app.command(name, cls=Once)(command)
 
 
 def main() -> None:

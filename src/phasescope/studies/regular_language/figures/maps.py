@@ -124,8 +124,8 @@ def map_of_lengths(*given):
     """How large the constant of phase 1 must be for lengths from 6 to 24, if all strings are to be right at the theorems'
     T: phase 1 lasts until t_0 = c_0 / (eta N). In colours the accuracy at lam = N^2 / 10; all strings are right on the
     right of the full line, and of the dashed one at lam = N^2. Over N these are c_0 = {low_first:,.0f} to
-    {low_last:,.0f}, as N^{low_power:.1f}, and {unit_first:,.0f} to {unit_last:,.0f}, as N^{unit_power:.1f}: no constant
-    c_0 serves all N."""
+    {low_last:,.0f}, as N^{low_power:.1f}, and {unit_first:,.0f} to {unit_last:,.0f}, as N^{unit_power:.1f}: what a
+    constant should be grows with N."""
     *runs, axes = given
     by_length = []
     for N, one in zip(LENGTHS, runs, strict=True):
