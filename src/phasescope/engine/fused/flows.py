@@ -19,7 +19,7 @@ import numpy as np
 from equinox.internal import prevbefore
 from jax import lax
 from jax.custom_batching import custom_vmap
-from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
+from jax.extend.core import ClosedJaxpr, jaxpr_as_fun  # pyright: ignore[reportPrivateImportUsage]
 from jaxtyping import Array, PyTree
 
 from ...plan.flow import Velocity, flow, solved_by
