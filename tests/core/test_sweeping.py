@@ -181,6 +181,14 @@ def test_a_sweep_over_nothing_is_the_single_run():
     assert toys.same_bits(sweep(toys.quadratic), run(toys.quadratic))
 
 
+def test_seeds_without_other_axes_are_lanes_of_the_block_that_is_asked_for():
+    layout = lay_out(toys.study, "walk", {}, seeds=2, block=2)
+    assert [task.width for task in layout.tasks] == [2]
+    assert layout.tasks[0].columns == (("seed", (0.0, 1.0)),)
+    single = lay_out(toys.study, "walk", {}, seeds=2, block=1)
+    assert [task.width for task in single.tasks] == [1, 1]
+
+
 def test_seeds_get_blocks_of_their_own_where_floats_fill_one():
     ds = sweep(toys.walk, eta=[0.1, 0.2, 0.3, 0.4], seeds=2, block=4)
     assert (ds.loss.dims[:2], values(ds.sel(seed=1))) == (

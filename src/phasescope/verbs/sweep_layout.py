@@ -78,7 +78,8 @@ def lay_out(
     numbers = tuple(seed_list)
     if len(numbers) > 1:
         # With enough floats to fill a block, its lanes share one seed, and so their random numbers.
-        if lanes >= (block or min(widest, GPU_WIDTH)) * FILLED:
+        filled = lanes >= (block or min(widest, GPU_WIDTH)) * FILLED
+        if block == 1 or (lanes > 1 and filled):
             outer = {"seed": numbers} | outer
         else:
             inner = {"seed": tuple(map(float, numbers))} | inner
