@@ -1,4 +1,4 @@
-"""Made-up evidence of decoders on text, on which the checks that wait for their runs hold, and how to spoil it."""
+"""Made-up evidence of decoders on text, on which the checks of their figures hold, and how to spoil it."""
 
 import json
 
@@ -103,3 +103,24 @@ def gpt(readout_first=False, updates=2000):
         training_loss=(("time",), 4.1 - 2.3 * early),
         attention_drift=(by_layer, np.tile(drift, (4, 4, 1)).transpose(2, 0, 1)),
     )
+
+
+def moving_on(evidence):
+    """Attention that moves as fast at the end as ever."""
+    return [ds.assign(attention_drift=0.4 + 0 * ds.attention_drift) for ds in evidence]
+
+
+def late_burst(evidence):
+    """Attention that begins to move shortly before the end."""
+    spoiled = []
+    for ds in evidence:
+        drift = ds.attention_drift.where(ds.time != ds.time[-2], 0.9)
+        spoiled.append(ds.assign(attention_drift=drift.transpose(*ds.attention_drift.dims)))
+    return spoiled
+
+
+def unsettled(evidence):
+    """Entropies of which half of the fall is in the second half."""
+    ds = evidence[0]
+    fall = 2.6 - (2.6 - ds.attention_entropy.isel(time=-1)) * ds.time / ds.time[-1]
+    return [ds.assign(attention_entropy=fall.transpose(*ds.attention_entropy.dims))]

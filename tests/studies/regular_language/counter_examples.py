@@ -22,6 +22,9 @@ from phasescope.testing.spoiling import (
     swapped,
 )
 
+from .. import made_up_text
+from ..made_up_text import late_burst, moving_on
+
 classes = swapped("score_match", "score_differ")
 by_position = every(
     lambda ds: ds.assign(token_score=ds.token_score / spec_of(ds).size), "token_score / N"
@@ -51,6 +54,16 @@ def all_shifted(name: str) -> Change:
         return ds.assign({name: ds[name] + 1e-9}) if name in ds else ds
 
     return every(change, f"{name} + 1e-9")
+
+
+def attention_first(evidence: list[xr.Dataset]) -> list[xr.Dataset]:
+    """Attention that has grown before the read-out, made up."""
+    return [made_up_text.gpt(), made_up_text.gpt(updates=5000)]
+
+
+def readout_first(evidence: list[xr.Dataset]) -> list[xr.Dataset]:
+    """The read-out has grown before attention, made up."""
+    return [made_up_text.gpt(True), made_up_text.gpt(True, updates=5000)]
 
 
 COUNTER_EXAMPLES: dict[str, list[Change]] = {
@@ -275,6 +288,9 @@ COUNTER_EXAMPLES: dict[str, list[Change]] = {
     "fig5-numbers": [*kept, delayed("accuracy_by_length"), delayed("accuracy"), delayed("u_norm")],
     "fig6-numbers": [*kept, delayed("accuracy")],
     "sec5.2-numbers": [scaled("growth", 2.0), lost("growth")],
+    "fig7-attention-first": [readout_first, lost("readout_norm"), shuffled],
+    "fig7-frozen": [moving_on, late_burst, lost("attention_drift"), flipped("attention_drift")],
+    "ours-fig7-readout-first": [attention_first, lost("head_score_norm"), shuffled],
 }
 
 
@@ -345,4 +361,6 @@ REPAIRED: dict[str, Change] = {
         lambda ds: ds.assign(score_differ=-ds.time + 0 * ds.score_differ), "pivot behind"
     ),
     "thm5.1-first-key": in_order,
+    "fig7-attention-first": attention_first,
+    "fig7-frozen": attention_first,
 }

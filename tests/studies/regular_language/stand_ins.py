@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import xarray as xr
 
-from phasescope.claims.requests import Request, Runs, Sweeps, Tables
+from phasescope.claims.requests import Recorded, Request, Runs, Sweeps, Tables
 from phasescope.studies.regular_language import closed_forms, study
 from phasescope.studies.regular_language.claims import evidence as asked
 from phasescope.studies.regular_language.claims import tables
@@ -24,6 +24,8 @@ def stand_in(request: Request, evidence: Evidence) -> xr.Dataset:
 
     if isinstance(request, Tables):
         return _saddle() if request.function is tables.saddle else real(request)
+    if isinstance(request, Recorded):
+        return real(request)
     if isinstance(request, Sweeps):
         return _sweep(request, real)
     arm = request.arm.__name__

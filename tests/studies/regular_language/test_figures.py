@@ -81,6 +81,7 @@ def drawn(get):
             )
         return {
             "attention_scores": (even, as_flow(even), parity, as_flow(parity)),
+            "figure_7": lambda: tuple(get(r) for r in FIGURES[id].evidence),
             "early_laws": lambda: (get(evidence.early_even_pairs),),
             "phase_diagram": lambda: (get(SMALL_SWEEP),),
             "late_time": (as_flow(even), as_flow(parity), as_flow(even)),

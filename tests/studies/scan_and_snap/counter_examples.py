@@ -18,6 +18,9 @@ from phasescope.testing.spoiling import (
     swapped,
 )
 
+from .. import made_up_text
+from ..made_up_text import late_burst, moving_on, unsettled
+
 
 def first(change, name: str) -> Change:
     """Spoil the first dataset only."""
@@ -258,6 +261,12 @@ COUNTER_EXAMPLES: dict[str, list[Change]] = {
     "ours-no-momentum-frozen": [by_rate, backwards("dt_entropy", "time"), lost("dt_entropy")],
     "ours-momentum-small": [scaled("z_dt", 1.01), start_scaled("z_dt", 1.01), flipped("z_dt"), lost("z_dt")],
     "ours-momentum-numbers": [shifted("dt_entropy", 0.01), start_shifted("dt_entropy", 0.001), lost("dt_entropy")],
+    "fig7-sparse": [backwards("attention_entropy", "time"), lost("attention_entropy")],
+    "fig7-freezes": [moving_on, late_burst, swapped("attention_drift", "attention_entropy"), lost("attention_drift")],
+    "fig10-entropy": [backwards("attention_entropy", "rate"), shuffled],
+    "ours-fig10-early": [backwards("attention_entropy", "rate"), backwards("attention_entropy", "time"), shuffled],
+    "ours-fig10-settled": [unsettled, lost("attention_entropy")],
+    "ours-fig7-released": [start_scaled("attention_entropy", 1.5), lost("attention_entropy")],
 }  # fmt: skip
 
 
@@ -312,4 +321,7 @@ REPAIRED: dict[str, Change] = {
         lambda ds: ds.assign(dt_entropy=1.8 + 0.01 * ds.ratio + 1e-3 * ds.dt_entropy),
         "a clear rise",
     ),
+    "fig7-freezes": lambda evidence: [made_up_text.attention(), made_up_text.attention(layers=3)],
+    "fig10-entropy": lambda evidence: [made_up_text.rates()],
+    "ours-fig10-settled": lambda evidence: [made_up_text.rates()],
 }

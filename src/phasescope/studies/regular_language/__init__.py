@@ -30,7 +30,6 @@ study = ps.Study(
     unchecked={
         "Theorem C.3": "Theorem 5.1 again, whose lines have rows (thm5.1-v1 to thm5.1-first-key)",
         "Figure 1": "an illustration of the chain of thought on one input",
-        "Figure 7": "nanoGPT on Shakespeare: checks are written (claims/text.py) and wait for runs on a GPU",
         "Section 3, Adam": "that two-phase descent resembles Adam is a comparison, not a statement",
         "Section 4.2, Merrill et al. (2021)": "what another paper observed",
         "Appendix B.2, parameter setup: |W_t - W_t0| <= eta^2 L_max^2 t^2 / lam": (

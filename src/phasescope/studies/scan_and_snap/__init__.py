@@ -39,8 +39,6 @@ study = ps.Study(
     protocols=protocols,
     unchecked={
         "Figures 1 and 2": "drawings of the setting and of the stages of training",
-        "Figure 7": "transformers on WikiText-2: checks are written (claims/text.py) and wait for runs on a GPU",
-        "Figure 10": "transformers on WikiText-2: checks are written (claims/text.py) and wait for runs on a GPU",
         "Figure 10, WikiText-103": "the corpus is not offered; WikiText-2 has checks",
         "Section 4, critical points": "that Y has infinite entries at a critical point is an argument, not a measurement",
         "Section 5, multi-head attention as several trials": "an interpretation",

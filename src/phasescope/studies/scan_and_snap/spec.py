@@ -274,7 +274,7 @@ protocols = {
         "Figure 10",
         arms=("text_attention",),
         stated=("corpus", "layers", "method"),
-        guessed=("rate", "updates", *TEXT_GUESSED),
+        guessed=("rate", "updates", "arithmetic", *TEXT_GUESSED),
         scanned=("rate",),
     ),
     "figure_9": ps.protocol(

@@ -1,4 +1,4 @@
-"""Figure 7: a small GPT on Shakespeare. Written before any run of ours at this size is recorded.
+"""Figure 7: a small GPT on Shakespeare. The checks were written before any run of ours at this size was recorded.
 
 The theorems' two phases are: attention grows and makes the data separable, then it is as good as frozen while the read-out
 grows. Here attention is the bilinear form of a head's scores, the read-out the matrix of the logits, and frozen is what has a
@@ -74,7 +74,12 @@ def learns(run: xr.Dataset) -> ps.Verdict:
 
 @claim(
     "Figure 7, attention first",
-    on("training", *RUNS),
+    on(
+        "training",
+        *RUNS,
+        expect="undecided",
+        because="the read-out is half way before the scores are, in both settings: {parts[0].measured}",
+    ),
     id="fig7-attention-first",
     kind="figure",
     tex=r"t[\|W_Q^\top W_K\| \text{ half way}] < t[\|u\| \text{ half way}]",
@@ -92,7 +97,12 @@ def attention_grows_before_the_read_out(*runs):
 
 @claim(
     "Figure 7, then frozen",
-    on("training", *RUNS),
+    on(
+        "training",
+        *RUNS,
+        expect="undecided",
+        because="the drift falls with the learning rate and not by itself: {parts[0].measured}",
+    ),
     id="fig7-frozen",
     kind="figure",
     tex=r"\mathrm{TV}/\eta \big|_{t_{end}} < \tfrac14 \max_t \mathrm{TV}/\eta",
@@ -137,7 +147,7 @@ def half_of_the_loss_falls_before_attention_has_moved(*runs):
     return ps.all_of(found)
 
 
-awaiting = (
+claims = (
     attention_grows_before_the_read_out,
     attention_is_frozen_in_the_second_phase,
     half_of_the_loss_falls_before_attention_has_moved,

@@ -1,6 +1,6 @@
 """One function per figure: those of the paper, and what it could not draw."""
 
-from . import early, late, maps, paper, regime, thought
+from . import early, late, maps, paper, regime, text, thought
 
 figures = (
     *paper.figures,
@@ -9,4 +9,5 @@ figures = (
     *late.figures,
     *thought.figures,
     *maps.figures,
+    *text.figures,
 )

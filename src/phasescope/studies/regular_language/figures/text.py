@@ -1,4 +1,4 @@
-"""Figure 7: a small GPT on a text. It waits for its recorded evidence, as its checks do."""
+"""Figure 7: a small GPT on a text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..claims import recorded
 from ..claims.text import attention, grown, rate
 
 BLUE, VERMILION, GREEN, *_ = ps.PALETTE
-NAMES = ("page", "config")
+NAMES = ("settings of the page", "settings of the file")
 
 
 @ps.figure("Figure 7", recorded.page, recorded.config, panels=(2, 3), size=(8.5, 4.6))
@@ -67,4 +67,4 @@ def _numbers(run) -> dict[str, float]:
     }
 
 
-awaiting = (figure_7,)
+figures = (figure_7,)

@@ -1,6 +1,6 @@
 """One function per figure: those of the paper, and what it could not draw."""
 
-from . import closed_forms, experiments, growth, levels, maps, rates
+from . import closed_forms, experiments, growth, levels, maps, rates, text
 
 figures = (
     *levels.figures,
@@ -9,4 +9,5 @@ figures = (
     *closed_forms.figures,
     *rates.figures,
     *maps.figures,
+    *text.figures,
 )

@@ -1,4 +1,4 @@
-"""Figures 7 and 10: attention on a text. They wait for their recorded evidence, as their checks do."""
+"""Figures 7 and 10: attention on a text."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _mean_and_range(axes, curve, color, label) -> None:
 def figure_10(runs, axes):
     """(a) The entropy of the lowest layer's attention on validation text at the end, against the rate: mean over seeds and one
     standard deviation. From {first:g} to {last:g} it goes from {high:.2f} to {low:.2f} nats; uniform attention has
-    {uniform:.2f}. (b) The same over time, a line a rate: curves that still fall have not converged."""
+    {uniform:.2f}. (b) The same over time, a line a rate: curves that still move have not converged."""
     entropy = lowest(runs.attention_entropy)
     ends = entropy.isel(time=-1)
     spread = ends.std("seed", ddof=1)
@@ -74,6 +74,7 @@ def figure_10(runs, axes):
         curve = entropy.sel(rate=rate).mean("seed")
         axes[1].plot(curve.time, curve, color=color, lw=1.2, label=f"rate {rate:g}")
     axes[1].set(xlabel="update", ylabel="entropy (nats)")
+    axes[1].locator_params(axis="x", nbins=4)
     ps.legend(axes[1])
     context = int(ps.number(runs, "context"))
     return {
@@ -85,4 +86,4 @@ def figure_10(runs, axes):
     }
 
 
-awaiting = (figure_7, figure_10)
+figures = (figure_7, figure_10)
