@@ -72,6 +72,7 @@ def drawn(get):
 
 class TestFigures(FigureContract):
     study = study
+    shared_labels = ("figure_7",)
 
 
 def curves(axes, style="-"):

@@ -13,7 +13,7 @@ BLUE, VERMILION, GREEN, *_ = ps.PALETTE
 NAMES = ("one layer", "three layers")
 
 
-@ps.figure("Figure 7", recorded.one_layer, recorded.three_layers, panels=(2, 5), size=(9.5, 4.2))
+@ps.figure("Figure 7", recorded.one_layer, recorded.three_layers, panels=(2, 5), size=(8.5, 4.0))
 def figure_7(one, three, axes):
     """Attention of the lowest layer on one training sequence (rows are queries; black is the largest weight of a map), with one
     layer (a to d) and with three (f to i), and by numbers (e, j), mean and range over seeds: its entropy over the start, and
@@ -32,7 +32,7 @@ def figure_7(one, three, axes):
         drift = lowest(run.attention_drift).isel(time=slice(1, None))
         for curve, color, label in ((left, BLUE, "entropy / start"), (drift, VERMILION, "drift")):
             _mean_and_range(row[4], curve, color, label)
-        row[4].set(xlabel="update", ylim=(0, 1.05))
+        row[4].set(xlabel="update", ylabel="share", ylim=(0, 1.05))
         ps.legend(row[4])
         late = drift.isel(time=slice(-5, None)).mean("time") / drift.max("time")
         told |= {name: (float(left.isel(time=-1).mean("seed")), float(late.mean("seed")))}
