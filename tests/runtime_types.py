@@ -20,6 +20,7 @@ UNCHECKED = {
     # Identity is read from JSON, which has lists for tuples; numpy's scalars are neither ndarray nor float.
     "phasescope.store.entries",
     "phasescope.store.values",
+    "phasescope.analysis.comparisons",
     "phasescope.analysis.worst_entry",
     "phasescope.analysis.phases",
     "phasescope.studies.regular_language.chain_of_thought",

@@ -1,7 +1,6 @@
 from .analysis.asymptotics import big_o as big_o
 from .analysis.asymptotics import big_omega as big_omega
 from .analysis.asymptotics import big_theta as big_theta
-from .analysis.asymptotics import tends_to as tends_to
 from .analysis.checks import agree as agree
 from .analysis.checks import at_least as at_least
 from .analysis.checks import at_most as at_most
@@ -15,6 +14,7 @@ from .analysis.checks import within as within
 from .analysis.fits import exponent as exponent
 from .analysis.fits import slope as slope
 from .analysis.free_constants import scan as scan
+from .analysis.limits import tends_to as tends_to
 from .analysis.over_time import eventually as eventually
 from .analysis.over_time import reached as reached
 from .analysis.over_time import throughout as throughout

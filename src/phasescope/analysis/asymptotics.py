@@ -1,35 +1,27 @@
-"""The words for O, Omega, Theta and limits.
+"""The words for O, Omega and Theta.
 
-A statement about large sizes cannot be refuted at one size. These checks look at a ratio, or at a
-distance, at several sizes, and at its trend: where a bound does not hold yet they say whether it is
-approached.
+A statement about large sizes cannot be refuted at one size. These checks look at a ratio at several
+sizes, and at its trend: where a bound does not hold yet they say whether it is approached.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import xarray as xr
 
 from . import fits
-from .align import Misaligned, aligned, axis, coordinates_of, in_order, in_words, one
+from .align import Misaligned, aligned, coordinates_of, in_order, in_words, one
 from .lanes import FAILS, HOLDS, UNDECIDED, lane_table, swept_axes
-from .sources import sources_of
+from .over_sizes import FLAT, BySize, axis_of_sizes, band, distinct_sizes, sizes_along, too_few
 from .trace import Trace, trace_of_line
 from .types import ArrayLike, Index
 from .verdict import OUTCOMES, Outcome, Trend, Verdict, undecided
 from .worst_entry import MARGINS
 
-# A ratio that grows more slowly than size^0.05 is taken as bounded: 25% over two decades.
-FLAT = 0.05
-# What a trend needs: so many sizes, or so wide a range of at least three.
-SIZES = 4
-DECADES = 100.0
-# An array over an axis of sizes, or one array for each size.
-BySize = ArrayLike | Mapping[Any, ArrayLike]
 End = Literal["upper", "lower"]
 
 
@@ -107,7 +99,7 @@ def _bounded(a: BySize, b: ArrayLike, along: str, what: str, end: End) -> Verdic
         required=required,
         margin=margin,
         check=check,
-        sizes={along: _sizes(extreme, along)},
+        sizes={along: distinct_sizes(extreme, along)},
         lanes=lane_table(extreme, rows, outcomes, margins) if rows else None,
         trace=_by_size(extreme, row, along, name, end),
     )
@@ -119,7 +111,7 @@ def _by_size(extreme: xr.DataArray, row: Index, along: str, name: str, end: End)
     values = np.atleast_1d(x.values)
     if values.size < 2 or not np.isfinite(values).all():
         return None
-    sizes = np.array(_coordinate(x, along))
+    sizes = np.array(sizes_along(x, along))
     worst = int(np.argmax(values) if end == "upper" else np.argmin(values))
     floor = np.zeros(values.size) if end == "lower" and (values <= 0).any() else None
     fitted = fits.power_law(sizes, values, fits.exponent(sizes, values).value)
@@ -141,9 +133,9 @@ def _judge_rows(x: xr.DataArray, along: str, end: End) -> tuple[np.ndarray, np.n
     bound that is not positive, however few the sizes are.
     """
     values = x.values
-    sizes = np.array(_coordinate(x, along))
+    sizes = np.array(sizes_along(x, along))
     lost = np.asarray(np.isnan(values).any(-1) | ~np.isfinite(sizes).all())
-    unknown = lost | bool(_too_few(sizes))
+    unknown = lost | bool(too_few(sizes))
     if end == "upper":
         unknown |= (values == 0).all(-1)
     with np.errstate(invalid="ignore"):
@@ -159,11 +151,6 @@ def _judge_rows(x: xr.DataArray, along: str, end: End) -> tuple[np.ndarray, np.n
     margin = (FLAT - np.where(outcome == HOLDS, worst, best)) / FLAT
     margin = np.where(negative, -1.0, np.where(infinite, MARGINS[0], np.clip(margin, *MARGINS)))
     return outcome, np.where(outcome == UNDECIDED, np.nan, margin)
-
-
-def _coordinate(x: xr.DataArray, along: str) -> list[float]:
-    values = x[along].values if along in x.coords else np.arange(1, x.sizes[along] + 1)
-    return [float(v) for v in values]
 
 
 def _extreme_by_size(a: BySize, b: ArrayLike, along: str, end: End) -> xr.DataArray | str:
@@ -194,14 +181,10 @@ def _extreme(values: np.ndarray, end: End) -> float:
     return float(np.abs(values).max() if end == "upper" else values.min())
 
 
-def _sizes(x: xr.DataArray, along: str) -> tuple[float, ...]:
-    return tuple(sorted(set(_coordinate(x, along))))
-
-
 def _described(x: xr.DataArray, along: str, name: str, end: End, outcome: Outcome) -> Verdict:
     """A ratio whose outcome is known, in words: how it goes with its size, or what stands in the way."""
     values = np.atleast_1d(x.values)
-    sizes = np.array(_coordinate(x, along))
+    sizes = np.array(sizes_along(x, along))
     word = "sup" if end == "upper" else "inf"
     summary = f"{word} of {name}: {band(values)} at {along} = {band(sizes)}"
     if np.isnan(values).any() or not np.isfinite(sizes).all():
@@ -222,7 +205,7 @@ def _described(x: xr.DataArray, along: str, name: str, end: End, outcome: Outcom
         return Verdict(outcome, f"{summary}, which is infinite", "")
     if end == "upper" and (values == 0).all():
         return Verdict(outcome, f"{name} is 0 at all sizes: nothing to bound", "")
-    few = _too_few(sizes)
+    few = too_few(sizes)
     if few:
         return Verdict(outcome, f"{summary}; {few}", "")
     positive = np.maximum(values, np.finfo(float).tiny)
@@ -241,14 +224,6 @@ def _described(x: xr.DataArray, along: str, name: str, end: End, outcome: Outcom
     )
 
 
-def _too_few(sizes: np.ndarray) -> str:
-    """What is missing for a trend; nothing if there is enough."""
-    count = np.unique(sizes).size
-    if count >= SIZES or (count >= 3 and sizes.min() > 0 and sizes.max() >= DECADES * sizes.min()):
-        return ""
-    return f"{count} sizes; a trend needs {SIZES}, or 3 over two decades"
-
-
 def _slope_trend(sizes: np.ndarray, values: np.ndarray, sign: int) -> Trend:
     """Whether the local slope comes down as the size grows: then the bound is approached."""
     slopes = sign * np.diff(np.log(values)) / np.diff(np.log(sizes))
@@ -263,131 +238,3 @@ def _slope_trend(sizes: np.ndarray, values: np.ndarray, sign: int) -> Trend:
 def _sign_trend(values: np.ndarray) -> Trend:
     """Negative first and positive at the end: approached."""
     return "towards" if values[-1] > 0 else "away"
-
-
-def band(values: np.ndarray) -> str:
-    """From the smallest to the largest of some numbers, in words."""
-    if values.size == 1:
-        return f"{values[0]:.4g}"
-    return f"{values.min():.4g} to {values.max():.4g}"
-
-
-def tends_to(
-    a: BySize,
-    limit: ArrayLike = 0.0,
-    along: str = "N",
-    *,
-    within: float | None = None,
-    what: str = "",
-) -> Verdict:
-    """a -> limit as a size grows: the distance falls with a power of the size.
-
-        >>> found = ps.tends_to({m: 310 / m for m in (128, 256, 512, 1024, 4096)}, along="m")
-        >>> found.outcome.value, round(found.value, 6)
-        ('holds', -1.0)
-
-    **Arguments:** `a`: an array, or a mapping from each size to one. `limit`: a number, or an array.
-    `along`: the size. `within`: a distance; the text says from which size on it is kept. `what`: the
-    name of a.
-
-    **Returns:** a `Verdict` whose `value` is the exponent of the largest distance at each size. It
-    holds if its 95% interval is below -0.05, fails if it is above, and is undecided in between, or
-    with fewer than four sizes that do not span two decades.
-    """
-    required = f"a distance that falls as {along} grows"
-    distance = _distances(a, limit, along)
-    if isinstance(distance, str):
-        return undecided(distance, required)
-    sizes = np.asarray(distance[along].values, float)
-    values = distance.values
-    name = what or "the value"
-    summary = f"distance of {name}: {band(values)} at {along} = {band(sizes)}"
-    few = _too_few(sizes)
-    if few or not np.isfinite(values).all():
-        return undecided(f"{summary}; {few or 'not all are numbers'}", required)
-    if (values == 0).all():
-        return undecided(f"{name} is at its limit at all sizes: no approach to see", required)
-    fit = fits.exponent(sizes, np.maximum(values, np.finfo(float).tiny))
-    outcome = Outcome.UNDECIDED
-    if fit.high <= -FLAT:
-        outcome = Outcome.HOLDS
-    elif fit.low > -FLAT:
-        outcome = Outcome.FAILS
-    reach, inside = _from_size(sizes, values, within, along)
-    margin = None
-    if outcome != Outcome.UNDECIDED:
-        slope = fit.high if outcome == Outcome.HOLDS else fit.low
-        margin = float(np.clip(-(slope + FLAT) / FLAT, *MARGINS))
-    return Verdict(
-        outcome=outcome,
-        measured=f"{summary}, exponent {fit}{inside}",
-        required=required,
-        where=f"{along}={sizes[-1]:.6g}",
-        value=fit.value,
-        at={along: float(sizes[-1])},
-        margin=margin,
-        check="tends_to",
-        trend="away" if outcome == Outcome.FAILS else "",
-        reach=reach,
-        sizes={along: tuple(float(s) for s in sizes)},
-        sources=sources_of(() if within is None else (within,)),
-        trace=_approach(sizes, values, within, along, name),
-    )
-
-
-def _approach(
-    sizes: np.ndarray, values: np.ndarray, within: float | None, along: str, name: str
-) -> Trace:
-    """The distance at each size, the power law through it, and the distance asked for."""
-    bound = None if within is None else np.full(sizes.size, float(within))
-    fitted = fits.power_law(sizes, values, fits.exponent(sizes, values).value)
-    line = trace_of_line(
-        sizes, {"measured": values, "fitted": fitted, "upper": bound}, sizes.size - 1
-    )
-    said = f"distance of {name} from its limit"
-    return dataclasses.replace(line, name=said, along=along, is_power_law=fitted is not None)
-
-
-def _distances(a: BySize, limit: ArrayLike, along: str) -> xr.DataArray | str:
-    """The largest distance from the limit at each size, in order; a sentence if there is none."""
-    if isinstance(a, Mapping):
-        if not a:
-            return "there are no sizes"
-        sizes = [float(size) for size in a]
-        found = xr.DataArray([_largest_gap(x, limit) for x in a.values()], {along: sizes}, (along,))
-        return in_order(found, along)
-    try:
-        numbers, goal = aligned(a, limit)
-    except Misaligned as mismatch:
-        return str(mismatch)
-    gap = abs(numbers - goal)
-    dim = axis_of_sizes(gap, along)
-    found = gap.max([d for d in gap.dims if d != dim], skipna=False)
-    if dim not in found.coords:
-        found = found.assign_coords({dim: np.arange(1, found.size + 1)})
-    return in_order(found.rename({dim: along}) if dim != along else found, along)
-
-
-def _largest_gap(x: ArrayLike, limit: ArrayLike) -> float:
-    numbers, goal = aligned(x, limit)
-    return float(np.abs(numbers.values - goal.values).max())
-
-
-def axis_of_sizes(x: xr.DataArray, along: str) -> str:
-    """The axis of this name; the only one, if it has no name."""
-    if x.dims == ("index",):
-        return "index"
-    return axis(x, along)
-
-
-def _from_size(
-    sizes: np.ndarray, values: np.ndarray, within: float | None, along: str
-) -> tuple[str, str]:
-    """From which size on the distance is kept, for `reach` and for the sentence."""
-    if within is None:
-        return "", ""
-    inside = np.logical_and.accumulate((values <= within)[::-1])[::-1]
-    if not inside.any():
-        return "", f"; above {within:g} at all sizes"
-    start = f"from {along} = {sizes[np.argmax(inside)]:.6g}"
-    return start, f"; at most {within:g} {start}"

@@ -17,17 +17,11 @@ import numpy as np
 import xarray as xr
 
 from .align import Misaligned, aligned, axis, in_order, one
+from .comparisons import bounded, monotone, near
 from .sources import Bound, sources_of
 from .types import ArrayLike, Axis, Condition
 from .verdict import Verdict, undecided
-from .worst_entry import (
-    MARGINS,
-    among,
-    bounded,
-    monotone,
-    name_of,
-    near,
-)
+from .worst_entry import MARGINS, among, name_of
 
 
 def agree(

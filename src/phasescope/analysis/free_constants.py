@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from .asymptotics import band
+from .over_sizes import band
 from .trace import Trace, trace_of_line
 from .verdict import Outcome, Verdict, all_of, undecided
 

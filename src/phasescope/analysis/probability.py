@@ -6,8 +6,8 @@ import numpy as np
 from scipy.special import betaincinv
 
 from .align import one
-from .asymptotics import axis_of_sizes
 from .fits import CONFIDENCE
+from .over_sizes import axis_of_sizes
 from .sources import sources_of
 from .trace import number_trace
 from .types import Condition
