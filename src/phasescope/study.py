@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
-import hashlib
-import importlib.util
-import sys
 from collections.abc import Mapping
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import CodeType
 from typing import Any, TypeVar
 
 from .claims.answer import Answer
@@ -20,6 +14,7 @@ from .claims.protocol import Protocol
 from .discovery import installed, owner
 from .errors import SpecError, StudyBroken, StudyNotFound, nearest, unknown
 from .figures.figure import Figure
+from .plain_file import module_in
 from .plan.plan import Arm, DeclaredArm
 from .shown import study_html, study_text
 from .spec import Spec, field_types
@@ -184,12 +179,8 @@ class Study:
 
     def figure(self, id: str) -> Figure:
         """The figure of this id or name."""
-        return _pick(
-            "figure",
-            id,
-            {f.name: f for f in self.figures} | {f.id: f for f in self.figures},
-            self.name,
-        )
+        known = {f.name: f for f in self.figures} | {f.id: f for f in self.figures}
+        return _pick("figure", id, known, self.name)
 
 
 def specs_of(preset: Preset) -> tuple[Spec, ...]:
@@ -303,42 +294,8 @@ def _load(name: str, package: str) -> Study:
 
 
 def _from_file(path: Path) -> Study:
-    """The study of a plain file; the file is loaded anew when it was edited."""
-    try:
-        found = path.stat()
-    except OSError:
-        raise StudyNotFound(f"there is no file {path}.") from None
-    if not path.is_file():
-        raise StudyNotFound(f"{path} is not a file.")
-    if path.suffix != ".py":
-        raise StudyNotFound(f"{path} is no Python file: the name of a study's file ends in .py.")
-    return _load_file(path.resolve(), found.st_mtime_ns, found.st_size)
-
-
-class _FromText(SourceFileLoader):
-    """Loads what the file says now: Python's own cache cannot tell two edits within one second."""
-
-    def get_code(self, fullname: str) -> CodeType:
-        return self.source_to_code(self.get_data(self.path), self.path)
-
-
-@functools.lru_cache(maxsize=256)
-def _load_file(path: Path, _edited: int, _size: int) -> Study:
-    name = f"{path.stem}_{hashlib.sha256(str(path).encode()).hexdigest()[:8]}"
-    loader = _FromText(name, str(path))
-    module_spec = importlib.util.spec_from_file_location(name, path, loader=loader)
-    assert module_spec is not None
-    module = importlib.util.module_from_spec(module_spec)
-    sys.modules[name] = module  # annotations are looked up there
-    sys.path.insert(0, str(path.parent))  # its helper modules lie beside it
-    try:
-        loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        raise StudyBroken(f"{path} does not run: {type(error).__name__}: {error}") from error
-    finally:
-        with contextlib.suppress(ValueError):
-            sys.path.remove(str(path.parent))
-    studies = [x for x in vars(module).values() if isinstance(x, Study)]
-    if len(studies) != 1:
-        raise StudyBroken(f"{path} must hold exactly one Study, found {len(studies)}.")
-    return studies[0]
+    """The study that a plain file holds."""
+    found = [x for x in vars(module_in(path)).values() if isinstance(x, Study)]
+    if len(found) != 1:
+        raise StudyBroken(f"{path.resolve()} must hold exactly one Study, found {len(found)}.")
+    return found[0]

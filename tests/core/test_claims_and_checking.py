@@ -17,10 +17,10 @@ from phasescope.ledger.ledger import Ledger
 from phasescope.records import evidence_file as recording
 from phasescope.store import Store
 from phasescope.verbs import execute as checkpoints
-from phasescope.verbs.check import chosen_claims
 from phasescope.verbs.check_cost import check_cost
 from phasescope.verbs.context import Context
 from phasescope.verbs.evidence import Evidence
+from phasescope.verbs.rows import chosen_claims
 
 HOLDS, FAILS, UNDECIDED = ps.Outcome.HOLDS, ps.Outcome.FAILS, ps.Outcome.UNDECIDED
 SHORT = {"steps": 6}

@@ -13,8 +13,8 @@ from phasescope.ledger.card import card
 from phasescope.ledger.errata import ErrataSheet, errata_entries, listed_errata
 from phasescope.ledger.errata_latex import from_markdown
 from phasescope.ledger.ledger import Ledger
-from phasescope.verbs.check import chosen_claims
 from phasescope.verbs.errata import errata_sheet, page_of
+from phasescope.verbs.rows import chosen_claims
 
 PAGE = r"""
 # A study

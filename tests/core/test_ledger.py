@@ -11,7 +11,7 @@ import pytest
 import phasescope as ps
 from phasescope.analysis.sources import Source, SourceKind
 from phasescope.claims.assumptions import Met, Scope
-from phasescope.claims.claim import RegimeName
+from phasescope.claims.regime import RegimeName
 from phasescope.claims.statement import Kind, Object, Whose
 from phasescope.claims.words import Word
 from phasescope.discovery import installed, is_built_in

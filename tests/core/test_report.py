@@ -17,7 +17,7 @@ import xarray as xr
 
 import phasescope as ps
 from phasescope import report
-from phasescope.claims.claim import RegimeName
+from phasescope.claims.regime import RegimeName
 from phasescope.ledger.ledger import Ledger, Row
 from phasescope.ledger.markup import safe_name, tag
 from phasescope.report.page import asset, policy

@@ -10,8 +10,8 @@ from phasescope.claims.tied import untied
 from phasescope.cli.arguments import axes, take_tied
 from phasescope.errors import SpecError
 from phasescope.report.write import describe
-from phasescope.verbs.check import chosen_claims
 from phasescope.verbs.registration import _text
+from phasescope.verbs.rows import chosen_claims
 from phasescope.verbs.sweep_layout import lay_out
 
 FLOATS = ps.tied(start=[1.0, 2.0, 4.0], eta=[0.1, 0.2, 0.1])

@@ -17,9 +17,9 @@ from phasescope import testing
 from phasescope.claims.requests import Maps, Sweeps, Tables
 from phasescope.study import Study
 from phasescope.testing.row_names import row_name
-from phasescope.verbs.check import chosen_claims
 from phasescope.verbs.context import Context, default_context
 from phasescope.verbs.evidence import Evidence, Plain, Resolved
+from phasescope.verbs.rows import chosen_claims
 
 
 def kept() -> Context:

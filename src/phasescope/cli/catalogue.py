@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..claims.claim import Claim, Regime
+    from ..claims.claim import Claim
+    from ..claims.regime import Regime
     from ..study import Study
 
 SLOW = 5.0  # seconds after which a study that is being loaded is named
@@ -162,8 +163,8 @@ def _field(field: dataclasses.Field[Any], kinds: Sequence[type], default: Any) -
 
 
 def _claim(study: Study, claim: Claim) -> dict[str, Any]:
-    from ..verbs.check import chosen_claims
     from ..verbs.map_rows import mappable
+    from ..verbs.rows import chosen_claims
 
     regimes = [row.regime for row in chosen_claims(study, claim.id)]
     entry = {

@@ -10,7 +10,7 @@ from ..analysis.sources import Source
 from ..analysis.verdict import Outcome, Verdict
 from ..claims.answer import Answer
 from ..claims.assumptions import Met
-from ..claims.claim import RegimeName
+from ..claims.regime import RegimeName
 from ..claims.statement import Kind, Object, Whose, unfit
 from ..claims.words import Word
 

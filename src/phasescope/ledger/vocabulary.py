@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..claims.claim import RegimeName
+from ..claims.regime import RegimeName
 from ..claims.statement import Kind, Object, Whose
 
 REGIMES = {

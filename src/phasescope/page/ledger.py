@@ -17,9 +17,10 @@ from ..report.kept import ROWS, Kept, Made
 from ..report.mathematics import formula
 from ..store import Store
 from ..study import Study
-from ..verbs.check import chosen_claims, judge_all
 from ..verbs.context import Context, Stopped
 from ..verbs.evidence import Evidence
+from ..verbs.judge import judge_all
+from ..verbs.rows import chosen_claims
 from .wire import plain
 
 MOST_CHECKS = 30

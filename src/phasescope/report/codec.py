@@ -18,7 +18,7 @@ from ..analysis.trace import Trace
 from ..analysis.verdict import Outcome, Verdict
 from ..claims.answer import Answer
 from ..claims.assumptions import Met, Scope
-from ..claims.claim import RegimeName
+from ..claims.regime import RegimeName
 from ..claims.statement import Kind, Object, Whose
 from ..claims.words import Word
 from ..ledger.ledger import Row

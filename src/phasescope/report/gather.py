@@ -84,8 +84,9 @@ def _found_again(study: Study, kept: Kept, files: Files) -> Parts | None:
 
 def _made(study: Study, context: Context, kept: Kept, files: Files, full: bool) -> Parts:
     """Verdicts and figures of the same evidence, which is obtained once."""
-    from ..verbs.check import chosen_claims, judge_all
     from ..verbs.evidence import Evidence
+    from ..verbs.judge import judge_all
+    from ..verbs.rows import chosen_claims
 
     wanted = chosen_claims(study)
     with Evidence(study, context, full) as evidence:

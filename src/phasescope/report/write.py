@@ -58,7 +58,7 @@ def write_report(
     drawn again.
     """
     from ..ledger.ledger import Ledger
-    from ..verbs.check import chosen_claims
+    from ..verbs.rows import chosen_claims
 
     out = Path(out)
     make_out_folder(out, "write the report into")

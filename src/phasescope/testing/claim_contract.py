@@ -19,14 +19,16 @@ import xarray as xr
 
 from ..analysis.align import exact_joins, would_lose_records
 from ..analysis.verdict import Outcome
-from ..claims.claim import PLAIN, Claim, Regime
+from ..claims.claim import Claim
+from ..claims.regime import PLAIN, Regime
 from ..claims.requests import Request, Runs
 from ..claims.statement import Kind
 from ..study import Study
-from ..verbs.check import ClaimInRegime, chosen_claims, judge_datasets
 from ..verbs.context import Context, default_context
 from ..verbs.evidence import Evidence
+from ..verbs.judge import judge_datasets
 from ..verbs.regimes import standing
+from ..verbs.rows import ClaimInRegime, chosen_claims
 from .mutations import SMALL, clock_changed, mutated
 from .row_names import named_rows, row_name
 from .spoiling import Change, cut_short

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..claims.claim import Claim, Regime
+from ..claims.claim import Claim
+from ..claims.regime import Regime
 from ..ledger.headlines import FOUND as FOUND
 from ..ledger.headlines import Headline as Headline
 from ..ledger.headlines import Reference as Reference
@@ -15,7 +16,7 @@ from ..ledger.headlines import bullets as bullets
 from ..ledger.headlines import headlines as headlines
 from ..ledger.headlines import reference as reference
 from ..study import Study
-from ..verbs.check import named
+from ..verbs.rows import named
 
 
 def untrue(study: Study, headline: Headline) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ..verbs.check import ClaimInRegime
+from ..verbs.rows import ClaimInRegime
 
 
 def row_name(row: ClaimInRegime) -> str:

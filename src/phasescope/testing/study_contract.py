@@ -12,7 +12,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..claims.claim import Claim, Regime
+from ..claims.claim import Claim
+from ..claims.regime import Regime
 from ..engine.calls import check_schedule
 from ..engine.job import Job, observed
 from ..engine.precision import exact_numbers
@@ -24,10 +25,11 @@ from ..records.derive import WHY, is_underived
 from ..records.names import names_of
 from ..spec import Spec
 from ..study import Study, specs_of
-from ..verbs.check import chosen_claims, judge_all
 from ..verbs.context import Context
 from ..verbs.evidence import Evidence
+from ..verbs.judge import judge_all
 from ..verbs.remarks import small_spec, unlisted_arms
+from ..verbs.rows import chosen_claims
 from ..verbs.run import find_or_run
 from ..verbs.validate import check_read
 from . import drawings

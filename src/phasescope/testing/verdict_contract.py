@@ -10,9 +10,10 @@ import pytest
 from ..ledger.appearance import place
 from ..ledger.ledger import Ledger, Row
 from ..study import Study
-from ..verbs.check import chosen_claims, judge
 from ..verbs.context import Context, default_context
 from ..verbs.evidence import Evidence
+from ..verbs.judge import judge
+from ..verbs.rows import chosen_claims
 from .row_names import named_rows
 
 # Half and twice of every chosen tolerance leave this share of the words.

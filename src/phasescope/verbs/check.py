@@ -4,41 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import time
-import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import xarray as xr
 
-from ..analysis.align import exact_joins, would_lose_records
-from ..analysis.verdict import Outcome, Verdict
-from ..claims.claim import Claim, Regime, RegimeName
-from ..claims.requests import Recorded, Request, Sized
-from ..claims.statement import wrong_way
-from ..claims.words import Said, Word, word_of
+from ..claims.claim import Claim
+from ..claims.requests import Request
 from ..discovery import installed
-from ..engine.precision import exact_numbers
-from ..errors import PlanError, SpecError, nearest, unknown_to_all
+from ..errors import PlanError
 from ..ledger.ledger import Ledger, Row
 from ..logs.origin import log_ids, origins
 from ..study import Study, find
 from .context import default_context
 from .evidence import Evidence
-from .regimes import Standing, covered, standing, standing_of_datasets
-from .registration import is_registered
+from .judge import judge_all, judge_datasets
+from .regimes import standing_of_datasets
 from .remarks import remarks
+from .rows import chosen_claims, having
 
 # Evidence of a user's own: what a run or sweep returned, or what to run.
 Own = xr.Dataset | Request
-
-
-class ClaimInRegime(NamedTuple):
-    """What one row of a ledger is about."""
-
-    claim: Claim
-    regime: Regime
 
 
 def check(
@@ -145,158 +131,3 @@ def check_count(claim: Claim, given: int) -> None:
         raise PlanError(
             f'claim "{claim.id}" takes {wants} datasets ({names}), got {given} as evidence.'
         )
-
-
-def having(studies: Iterable[Study], claim: str | None) -> list[Study]:
-    """The studies that have the claim; one that none of them has is an error."""
-    studies = list(studies)
-    if claim is None:
-        return studies
-    if not isinstance(claim, str):
-        raise SpecError(f"the id of a claim is a word, got claim={claim!r}.")
-    names = {study.name: {n for c in study.claims for n in c.names} for study in studies}
-    found = [study for study in studies if claim in names[study.name]]
-    if not found:
-        raise unknown_to_all("claim", claim, set().union(*names.values()), names)
-    return found
-
-
-def chosen_claims(
-    study: Study, claim: str | None = None, regime: str | None = None
-) -> list[ClaimInRegime]:
-    """Claims of a study with their regimes, as asked for."""
-    known = [name.value for name in RegimeName]
-    if regime is not None and not isinstance(regime, str):
-        raise SpecError(f"a regime is one of {', '.join(known)}, got regime={regime!r}.")
-    if regime is not None and regime not in known:
-        raise SpecError(f'there is no regime "{regime}". {nearest(regime, known)}')
-    claims: Sequence[Claim] = study.claims if claim is None else (study.claim(claim),)
-    rows = [ClaimInRegime(c, named(study, c, r)) for c in claims for r in c.regimes]
-    return [row for row in rows if regime in (None, row.regime.name)]
-
-
-def named(study: Study, claim: Claim, regime: Regime) -> Regime:
-    """The regime with its name, which of a typed claim is derived from the evidence."""
-    return dataclasses.replace(regime, name=standing(study, claim, regime).regime)
-
-
-def judge_all(wanted: Sequence[ClaimInRegime], evidence: Evidence) -> Iterator[Row]:
-    """One row after the other, in this order; the evidence of later ones is gathered meanwhile."""
-    evidence.ask(request for one in wanted for request in one.regime.evidence)
-    with evidence.context.meter(f"{evidence.study.name}: checking", len(wanted)) as tick:
-        for one in wanted:
-            yield judge(one.claim, one.regime, evidence)
-            tick(1)
-
-
-def judge(claim: Claim, regime: Regime, evidence: Evidence) -> Row:
-    """One row. A check that cannot be carried out is undecided and surprising, and does not hide the others."""
-    study = evidence.study
-    began = time.perf_counter()
-    runs: tuple[str, ...] = ()
-    where = standing(study, claim, regime)
-    if evidence.full:
-        where = dataclasses.replace(where, reduced=False)
-    try:
-        resolved = [evidence.get(request) for request in regime.evidence]
-        runs = tuple(dict.fromkeys(id for _, ids in resolved for id in ids))
-    except Exception as problem:
-        row = _row(study, claim, regime, where, _unchecked(problem), problem=problem)
-    else:
-        row = judge_datasets(study, claim, regime, where, [ds for ds, _ in resolved])
-    return dataclasses.replace(
-        row,
-        runs=runs,
-        reduced=not evidence.full
-        and any(isinstance(request, Sized) for request in regime.evidence),
-        seconds=round(time.perf_counter() - began, 3),
-        recorded=not evidence.recompute
-        and any(isinstance(request, Recorded) for request in regime.evidence),
-        outdated=any(evidence.is_outdated(request) for request in regime.evidence),
-        registered=is_registered(claim, regime.evidence),
-    )
-
-
-def judge_datasets(
-    study: Study, claim: Claim, regime: Regime, where: Standing, datasets: Sequence[xr.Dataset]
-) -> Row:
-    """One row on datasets that are there."""
-    try:
-        about = covered(study, claim, datasets)
-        with exact_numbers(), exact_joins():
-            verdict = claim(*about.evidence)
-        away = wrong_way(claim.typed.as_, verdict) if claim.typed else ""
-        if away:
-            raise PlanError(f"{claim.id}: {away}")
-    except Exception as problem:
-        return _row(study, claim, regime, where, _unchecked(problem), problem=problem)
-    row = _row(study, claim, regime, where, verdict)
-    return dataclasses.replace(row, compared=about.compared, asked=about.asked)
-
-
-def _row(
-    study: Study,
-    claim: Claim,
-    regime: Regime,
-    where: Standing,
-    verdict: Verdict,
-    problem: Exception | None = None,
-) -> Row:
-    said = _said(claim, where, verdict, problem)
-    typed = claim.typed
-    return Row(
-        study=study.name,
-        claim=claim.id,
-        cites=claim.cites,
-        statement=claim.statement,
-        regime=where.regime,
-        outcome=verdict.outcome,
-        expected=regime.expect or Word.HOLDS,
-        because=regime.explained(verdict),
-        measured=verdict.measured,
-        required=verdict.required,
-        where=verdict.where,
-        where_at=verdict.at,
-        vacuous=said.word == Word.VACUOUS,
-        value=verdict.value,
-        runs=(),
-        reduced=False,
-        seconds=0.0,
-        error=problem is not None,
-        traceback="" if problem is None else "".join(traceback.format_exception(problem)),
-        kind=typed.kind if typed else None,
-        whose=typed.whose if typed else None,
-        on=regime.on,
-        word=said.word,
-        missing=said.missing,
-        assumptions=where.assumptions,
-        margin=verdict.margin,
-        flips_at=verdict.flips_at,
-        sizes=verdict.sizes,
-        sources=verdict.sources,
-        reach=verdict.reach,
-        tex=typed.tex if typed else "",
-        page=typed.page if typed else "",
-        erratum=typed.erratum if typed else "",
-        answer=study.answers.get(claim.id),
-        verdict=verdict,
-    )
-
-
-def _said(claim: Claim, where: Standing, verdict: Verdict, problem: Exception | None) -> Said:
-    """The word of a row; none for an untyped claim, which has an outcome only."""
-    if problem is not None:
-        return Said(Word.ERROR)
-    if claim.typed is None:
-        return Said(None)
-    return word_of(claim.typed, verdict, where.assumptions, where.protocols, where.reduced)
-
-
-def _unchecked(problem: Exception) -> Verdict:
-    why = f"{type(problem).__name__}: {problem}"
-    if would_lose_records(problem):
-        why = (
-            "it computes with datasets whose coordinates differ, and would lose the records that they do not share; "
-            f"select the common ones in the claim ({str(problem).splitlines()[0]})"
-        )
-    return Verdict(Outcome.UNDECIDED, f"could not be checked: {why}", "a check that runs")

@@ -9,10 +9,10 @@ from ..claims.requests import Recorded
 from ..discovery import installed
 from ..records.evidence_file import manifest_of, read
 from ..study import Study, find
-from .check import chosen_claims, having
 from .context import default_context
 from .evidence import Evidence
 from .expected import typical_of
+from .rows import chosen_claims, having
 
 
 def check_cost(

@@ -19,9 +19,10 @@ from ..ledger.errata import (
 from ..ledger.ledger import Row
 from ..ledger.tally import Group, group_of, in_words, tally
 from ..study import Study, find
-from .check import chosen_claims, judge_all
 from .context import default_context
 from .evidence import Evidence
+from .judge import judge_all
+from .rows import chosen_claims
 
 
 def errata(

@@ -18,7 +18,8 @@ from ..analysis.align import exact_joins
 from ..analysis.lanes import UNDECIDED
 from ..analysis.verdict import Verdict
 from ..claims.assumptions import numbers_of
-from ..claims.claim import Claim, Regime
+from ..claims.claim import Claim
+from ..claims.regime import Regime
 from ..claims.requests import Runs, Sweeps
 from ..claims.words import Word
 from ..engine.precision import exact_numbers

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 
-from ..claims.claim import Claim, Regime, RegimeName
+from ..claims.claim import Claim
+from ..claims.regime import Regime, RegimeName
 from ..claims.requests import Recorded, Request, Runs, Sized, Sweeps, Tables
 from ..errors import PlanError, SpecError, nearest
 from ..plan.given import GivenArm

@@ -11,7 +11,8 @@ import xarray as xr
 from ..analysis.lanes import FAILS, HOLDS, UNDECIDED
 from ..analysis.verdict import OUTCOMES, Outcome, Verdict
 from ..claims.assumptions import ROUNDING, Met, Scope
-from ..claims.claim import Claim, Regime
+from ..claims.claim import Claim
+from ..claims.regime import Regime
 from ..claims.words import word_of
 
 AGREES = 1e-6  # how well the margins of a cell must agree

@@ -23,8 +23,9 @@ from ..claims.assumptions import (
     numbers_of,
     records_met,
 )
-from ..claims.claim import Claim, Regime, RegimeName
+from ..claims.claim import Claim
 from ..claims.protocol import Protocol
+from ..claims.regime import Regime, RegimeName
 from ..claims.requests import Recorded, Request, Runs, Sized, Sweeps, Tables
 from ..errors import PhasescopeError, PlanError, SpecError
 from ..logs.origin import origins
