@@ -20,18 +20,9 @@ from .shown import study_html, study_text
 from .spec import Spec, field_types
 
 # Words of `run` and `sweep` that say how, not what.
-RESERVED = {
-    "study",
-    "arm",
-    "preset",
-    "seed",
-    "seeds",
-    "at",
-    "block",
-    "executor",
-    "store",
-    "progress",
-}
+RESERVED = frozenset(
+    ("study", "arm", "preset", "seed", "seeds", "at", "block", "executor", "store", "progress")
+)
 T = TypeVar("T")
 # One Spec, or one of each kind of arm.
 Preset = Spec | tuple[Spec, ...]

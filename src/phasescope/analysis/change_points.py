@@ -100,19 +100,12 @@ def change_points(
     if not ranges:
         return ChangePoints((), lowest, np.inf, noise, "no change removes more than noise would")
     cuts, (low, high) = max(ranges.items(), key=lambda item: np.log(item[1][1] / item[1][0]))
-    if not (low <= floor or np.log(high / low) >= RANGE):
-        return ChangePoints(
-            (),
-            low,
-            high,
-            noise,
-            "no number of changes is stable: the signal bends without breaking",
-        )
-    why = (
-        "more changes would fit noise"
-        if low <= floor
-        else "stable over the widest range of penalties"
-    )
+    why = "stable over the widest range of penalties"
+    if low <= floor:
+        why = "more changes would fit noise"
+    elif np.log(high / low) < RANGE:
+        bends = "no number of changes is stable: the signal bends without breaking"
+        return ChangePoints((), low, high, noise, bends)
     return ChangePoints(tuple(float(t[i]) for i in cuts), low, high, noise, why)
 
 

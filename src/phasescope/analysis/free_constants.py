@@ -38,38 +38,46 @@ def scan(
         return undecided(f"{len(order)} values of {name}; a scan needs 3", "a scan")
     found = [judge(value) for value in order]
     holds = [verdict.outcome == Outcome.HOLDS for verdict in found]
-    sizes = {name: tuple(sorted(float(v) for v in order))}
-    word = "from" if settles == "large" else "up to"
-    if all(holds[-2:]):
-        start = len(holds)
-        while start > 0 and holds[start - 1]:
-            start -= 1
-        reach = f"{word} {name} = {order[start]:.4g}"
-        kept = all_of(found[start:])
-        said = f"{found[-1].measured} at {name} = {order[-1]:.4g}; it holds {reach}"
-        return dataclasses.replace(
-            kept,
-            measured=said,
-            required=found[-1].required,
-            value=found[-1].value,
-            at=dict(found[-1].at) | {name: float(order[-1])},
-            reach=reach,
-            sizes={**found[-1].sizes, **sizes},
-            trace=_margins(name, order, found),
-        )
+    judged = _settled if all(holds[-2:]) else _unsettled
+    verdict = judged(name, order, found, "from" if settles == "large" else "up to")
+    return dataclasses.replace(
+        verdict, sizes={**verdict.sizes, name: tuple(sorted(map(float, order)))}
+    )
+
+
+def _settled(name: str, order: list[float], found: list[Verdict], word: str) -> Verdict:
+    """It holds at the last two values: from where on?"""
+    start = len(found)
+    while start > 0 and found[start - 1].outcome == Outcome.HOLDS:
+        start -= 1
+    last = found[-1]
+    reach = f"{word} {name} = {order[start]:.4g}"
+    return dataclasses.replace(
+        all_of(found[start:]),
+        measured=f"{last.measured} at {name} = {order[-1]:.4g}; it holds {reach}",
+        required=last.required,
+        value=last.value,
+        at=dict(last.at) | {name: float(order[-1])},
+        reach=reach,
+        sizes=last.sizes,
+        trace=_margins(name, order, found),
+    )
+
+
+def _unsettled(name: str, order: list[float], found: list[Verdict], _: str) -> Verdict:
+    """It does not hold at the last two values: is it known, and does it improve?"""
     last = found[-1]
     if last.outcome == Outcome.UNDECIDED:
-        return dataclasses.replace(last, sizes={**last.sizes, **sizes})
+        return last
     # Where it holds at the last value and is not known before it, nothing has settled.
     open_ones = (v for v in reversed(found) if v.outcome == Outcome.UNDECIDED)
     failing = next((v for v in reversed(found) if v.outcome == Outcome.FAILS), None)
     if failing is None:
-        return dataclasses.replace(last, sizes={**last.sizes, **sizes}) & next(open_ones)
+        return last & next(open_ones)
     return dataclasses.replace(
         failing,
         measured=f"{failing.measured}; looked at {name} = {band(np.array(order))}",
         trend="towards" if _improves(found) else "away",
-        sizes={**failing.sizes, **sizes},
         trace=_margins(name, order, found),
     )
 

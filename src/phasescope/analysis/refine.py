@@ -49,43 +49,77 @@ def zero_line(
     log = tuple(log) or (False,) * len(axes)
     fixed = tuple(fixed) or (False,) * len(axes)
     scaled = [_forth(values, is_log) for values, is_log in zip(axes, log, strict=True)]
-    found = [_crossed(side, dim) for dim in range(len(axes))]
-    dims = np.concatenate([np.full(len(index), dim) for dim, index in enumerate(found)])
-    starts = np.concatenate(found).astype(int)
-    base = np.stack([scaled[d][starts[:, d]] for d in range(len(axes))], axis=1)
-    rows = np.arange(len(dims))
-    ends = starts.copy()
-    ends[rows, dims] += 1
-    low = base[rows, dims]
-    high = np.array([scaled[d][i] for d, i in zip(dims, ends[rows, dims], strict=True)])
-    first = side[tuple(starts.T)]
-    known = np.ones(len(dims), bool)
-    movable = ~np.array(fixed)[dims] if len(dims) else np.zeros(0, bool)
+    edges = _crossed_edges(scaled, side)
+    movable = ~np.array(fixed)[edges.dims]
     evaluated = 0
     for _ in range(levels):
-        cut = np.flatnonzero(movable & known)
+        cut = np.flatnonzero(movable & edges.known)
         if not cut.size:
             break
-        middle = (low + high) / 2
-        points = base[cut].copy()
-        points[np.arange(cut.size), dims[cut]] = middle[cut]
-        answer = np.asarray(ask(_back(points, log)))
+        edges.halve(cut, np.asarray(ask(_back(edges.middles()[cut], log))))
         evaluated += cut.size
-        known[cut] = answer != 0
-        same = answer == first[cut]
-        low[cut] = np.where(same, middle[cut], low[cut])
-        high[cut] = np.where(same, high[cut], middle[cut])
-    points = base.copy()
-    points[rows, dims] = (low + high) / 2
     span = np.array([abs(values[-1] - values[0]) or 1.0 for values in scaled])
-    width = np.abs(high - low) / 2 / span[dims] if len(dims) else np.zeros(0)
-    segments = _segments(side.shape, dims, starts, known) if len(axes) == 2 else np.zeros((0, 2))
-    kept = np.cumsum(known) - 1
+    width = np.abs(edges.high - edges.low) / 2 / span[edges.dims]
+    segments = np.zeros((0, 2))
+    if len(axes) == 2:
+        segments = _segments(side.shape, edges.dims, edges.starts, edges.known)
+    kept = np.cumsum(edges.known) - 1
     return Line(
-        points=_back(points[known], log),
-        width=width[known],
+        points=_back(edges.middles()[edges.known], log),
+        width=width[edges.known],
         segments=kept[segments.astype(int)],
         evaluated=evaluated,
+    )
+
+
+@dataclasses.dataclass
+class _Edges:
+    """Edges of the grid whose ends have different signs, one a row.
+
+    - `dims`, `starts`: the axis of an edge, and the index of its first end; `base` is that end as a point.
+    - `low`, `high`: along the axis, between which numbers the sign changes; `low` has the sign `first`.
+    - `known`: whether all of its points are.
+    """
+
+    dims: np.ndarray
+    starts: np.ndarray
+    base: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    first: np.ndarray
+    known: np.ndarray
+
+    def middles(self) -> np.ndarray:
+        """The points between `low` and `high`."""
+        points = self.base.copy()
+        points[np.arange(len(self.dims)), self.dims] = (self.low + self.high) / 2
+        return points
+
+    def halve(self, cut: np.ndarray, answer: np.ndarray) -> None:
+        """Some edges by the signs in their middles."""
+        middle = (self.low[cut] + self.high[cut]) / 2
+        same = answer == self.first[cut]
+        self.known[cut] = answer != 0
+        self.low[cut] = np.where(same, middle, self.low[cut])
+        self.high[cut] = np.where(same, self.high[cut], middle)
+
+
+def _crossed_edges(scaled: Sequence[np.ndarray], side: np.ndarray) -> _Edges:
+    """All edges of the grid on which the sign changes."""
+    found = [_crossed(side, dim) for dim in range(len(scaled))]
+    dims = np.concatenate([np.full(len(index), dim) for dim, index in enumerate(found)])
+    starts = np.concatenate(found).astype(int)
+    base = np.stack([values[starts[:, d]] for d, values in enumerate(scaled)], axis=1)
+    rows = np.arange(len(dims))
+    ends = starts[rows, dims] + 1
+    return _Edges(
+        dims=dims,
+        starts=starts,
+        base=base,
+        low=base[rows, dims],
+        high=np.array([scaled[d][end] for d, end in zip(dims, ends, strict=True)]),
+        first=side[tuple(starts.T)],
+        known=np.ones(len(dims), bool),
     )
 
 

@@ -69,22 +69,25 @@ def scales_like(
     lane = dict(zip(lanes, worst, strict=True))
     outcome = OUTCOMES[int(outcomes[worst])]
     fitted = described(y.isel(lane), x.isel(lane), span, outcome, name, required)
-    found = _in_lane(fitted, y, lane)
     over = tuple(d for d in lanes if d in swept_axes(y))
     rest = tuple(i for i, d in enumerate(lanes) if d not in over)
-    decided = found.outcome != Outcome.UNDECIDED
-    sources = sources_of((exponent, tol))
-    flips = decided and tol > 0 and is_tolerance(sources)
-    margin = float(margins.min()) if decided and not np.isnan(margins).all() else None
-    return dataclasses.replace(
-        found,
-        margin=margin,
-        flips_at=1 - margin if flips and margin is not None else None,
+    found = dataclasses.replace(
+        _in_lane(fitted, y, lane),
         check="scales_like",
-        sources=sources,
+        sources=sources_of((exponent, tol)),
         lanes=lane_table(y, over, outcomes.min(rest), margins.min(rest)) if over else None,
         trace=_points_of_fit(y, x, lane, float(exponent), name),
     )
+    return _with_margin(found, margins, tol)
+
+
+def _with_margin(found: Verdict, margins: np.ndarray, tol: float) -> Verdict:
+    """The verdict with the smallest margin, and with the factor on a tolerance of ours that turns it."""
+    if found.outcome == Outcome.UNDECIDED or np.isnan(margins).all():
+        return found
+    margin = float(margins.min())
+    flips = 1 - margin if tol > 0 and is_tolerance(found.sources) else None
+    return dataclasses.replace(found, margin=margin, flips_at=flips)
 
 
 def _points_of_fit(

@@ -7,16 +7,14 @@ import dataclasses
 import time
 from collections.abc import Iterator
 
-import numpy as np
-
 from ..engine.calls import total_work
 from ..engine.fused.choice import engine_path
-from ..engine.job import Chunk, Job, Position, work_before
+from ..engine.job import Chunk, Job, Position, Start, work_before
 from ..engine.loop import carried_in, execute
 from ..engine.reductions import Carried
 from ..errors import StoreError
 from ..identity.provenance import ENGINE_PATH, decisive, provenance
-from ..records.arrays import Divergence, Records, join, part_of
+from ..records.arrays import Arrays, Divergence, Records, join, part_of
 from ..records.divergence import first_bad
 from ..records.names import check_run
 from ..records.reduced import on_the_host
@@ -125,16 +123,19 @@ def execute_with_checkpoints(
                 checkpoints.save()
     records = dataclasses.replace(checkpoints.records(), diverged=diverged)
     if job.wanted.reduce:
-        carried = checkpoints.carried
-        if carried is None and start is not None:  # it went on from its end
-            carried = carried_in(job, start)
-        records = dataclasses.replace(records, reduced=on_the_host(carried))
+        records = dataclasses.replace(records, reduced=_reduced(job, start, checkpoints))
     return Executed(records, checkpoints)
 
 
-def _start(
-    draft: Draft | None, resumed: Resumed | None
-) -> tuple[Position, list[np.ndarray]] | None:
+def _reduced(job: Job, start: Start | None, checkpoints: Checkpoints) -> dict[str, Arrays]:
+    """What the reductions of a run carry at its end."""
+    carried = checkpoints.carried
+    if carried is None and start is not None:  # it went on from its end
+        carried = carried_in(job, start)
+    return on_the_host(carried)
+
+
+def _start(draft: Draft | None, resumed: Resumed | None) -> Start | None:
     """The position and the state from which a run goes on; None for its beginning."""
     if draft is None or resumed is None:
         return None

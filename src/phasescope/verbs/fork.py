@@ -23,8 +23,9 @@ from ..plan.fork import Origin, digest_of, forked, parameter_names
 from ..plan.times import SAME_TIME
 from ..records.choice import wanted_of
 from ..records.divergence import divergence
+from ..store import Entry
 from ..study import Study, find
-from .context import default_context
+from .context import Context, default_context
 from .labels import without_a_mark_of_nothing
 from .run import find_or_run, run_identity
 from .states import entry_of, shapes_of_state
@@ -84,26 +85,10 @@ def fork(
     home, entry = entry_of(run, store)
     chosen = find(entry.study if study is None else study)
     context = default_context(home.root if store is None else store, progress)
-    if entry.lanes:
-        raise PlanError(
-            f"{entry.id} is a block of several runs: run the one to be forked by itself, "
-            f'ps.run("{entry.study}", "{entry.arm}", ...) with its numbers, and fork that.'
-        )
-    arm = chosen.arm(entry.arm)
-    if entry.identity.reduce is not None:
-        raise PlanError(
-            f"{entry.id} has results of reductions and no records: run it without reduce to fork it."
-        )
-    job = Job(arm, chosen.specify(None, arm, **entry.spec), entry.seed, at=entry.at)
-    job = job.wanting(wanted_of(chosen.name, job, entry.identity.keep, None))
-    if run_identity(chosen, job, context).digest != entry.identity.digest:
-        raise PlanError(
-            f"{entry.id} was made by other code than today's, or from arrays that were given to its arm: a run can "
-            "be forked where it can be made again. Run it anew."
-        )
+    job = _job_to_fork(entry, chosen, context)
     base = _Base(chosen, job, float(at), entry.id)
     base.check_time()
-    spec = chosen.specify(None, arm, **{**entry.spec, **(change or {})})
+    spec = chosen.specify(None, job.arm, **{**entry.spec, **(change or {})})
     names = base.parameters
     changed = _Changed(
         clamp=_full_names(_words(clamp), names, entry.id),
@@ -112,13 +97,35 @@ def fork(
         number={name: spec.to_json()[name] for name in sorted(change or {})},
     )
     fork_arm = forked(
-        arm, changed.told(entry.id, float(at)), changed.clamp, lambda: base.origin(changed, new)
+        job.arm, changed.told(entry.id, float(at)), changed.clamp, lambda: base.origin(changed, new)
     )
     new = dataclasses.replace(job, arm=fork_arm, spec=spec, at=_later(entry.at, float(at)))
     found = find_or_run(chosen, new, context, throw=False)
     if found.dataset.attrs["status"] == "diverged":
         raise divergence(chosen.name, new, found.dataset)
     return without_a_mark_of_nothing(found.dataset)
+
+
+def _job_to_fork(entry: Entry, study: Study, context: Context) -> Job:
+    """The job of a stored run, if it is one run that can be made again."""
+    if entry.lanes:
+        raise PlanError(
+            f"{entry.id} is a block of several runs: run the one to be forked by itself, "
+            f'ps.run("{entry.study}", "{entry.arm}", ...) with its numbers, and fork that.'
+        )
+    arm = study.arm(entry.arm)
+    if entry.identity.reduce is not None:
+        raise PlanError(
+            f"{entry.id} has results of reductions and no records: run it without reduce to fork it."
+        )
+    job = Job(arm, study.specify(None, arm, **entry.spec), entry.seed, at=entry.at)
+    job = job.wanting(wanted_of(study.name, job, entry.identity.keep, None))
+    if run_identity(study, job, context).digest != entry.identity.digest:
+        raise PlanError(
+            f"{entry.id} was made by other code than today's, or from arrays that were given to its arm: a run can "
+            "be forked where it can be made again. Run it anew."
+        )
+    return job
 
 
 @dataclasses.dataclass(frozen=True)

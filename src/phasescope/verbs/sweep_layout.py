@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -20,6 +20,7 @@ from ..plan.reductions import Reduction, Reductions
 from ..plan.times import Times
 from ..records.choice import wanted_of
 from ..records.names import check_clashes
+from ..spec import Spec
 from ..study import Study
 from .sizes import bytes_of_records, check_sweep_fits
 from .sweep_tasks import Layout, Task, extremes
@@ -54,15 +55,9 @@ def lay_out(
     `ties` names fields that move together; the first of them names the axis.
     """
     arm = study.arm(arm)
+    fixed = {k: v for k, v in fields.items() if not is_axis(v)}
     axes = {k: _values(v) for k, v in fields.items() if is_axis(v)}
-    fixed = {k: v for k, v in fields.items() if k not in axes}
-    corner = fixed | {k: v[0] for k, v in axes.items() if v}
-    check_read(study, arm, fields)
-    first = study.specify(preset, arm, **corner)
-    _check_axes(study, arm, preset, corner, axes, ties)
-    if axes:
-        check_clashes(study.name, Job(arm, first), axes)
-    axes = _as_numbers(study, arm, axes)
+    first, axes = _first_point(study, arm, preset, fixed, axes, ties)
     inner, outer, tied = _lanes_and_tasks(study, arm, axes, ties)
     seed_list = seed_numbers(study, seeds)
     if block is not None and not (is_whole(block) and block >= 1):
@@ -71,41 +66,71 @@ def lay_out(
     job = dataclasses.replace(Job(arm, first), at=times)
     wanted = wanted_of(study.name, job, keep, reduce)
     job = job.wanting(wanted)
-    lanes = math.prod(map(len, inner.values()))
-    runs = len(seed_list) * lanes * math.prod(map(len, outer.values()))
-    check_sweep_fits(study, job, runs, block or 1)
+    lanes = _product(inner)
+    check_sweep_fits(study, job, len(seed_list) * lanes * _product(outer), block or 1)
     widest = block or default_width(job, lanes * len(seed_list))
-    numbers = tuple(seed_list)
-    if len(numbers) > 1:
+    if len(seed_list) > 1:
         # With enough floats to fill a block, its lanes share one seed, and so their random numbers.
         filled = lanes >= (block or min(widest, GPU_WIDTH)) * FILLED
         if block == 1 or (lanes > 1 and filled):
-            outer = {"seed": numbers} | outer
+            outer = {"seed": tuple(seed_list)} | outer
         else:
-            inner = {"seed": tuple(map(float, numbers))} | inner
-    lanes = math.prod(map(len, inner.values()))
+            inner = {"seed": tuple(map(float, seed_list))} | inner
+    width = block or min(widest, _power_of_two(_product(inner)))
+    model = Task(
+        study=study.name,
+        arm=arm.__name__,
+        preset=preset,
+        changes=tuple(sorted(fixed.items())),
+        seed=int(min(seed_list)),
+        columns=(),
+        at=times,
+        width=width if inner else 1,
+        ties=tuple(names for names in ties if names[0] in inner),
+        keep=wanted.keep,
+        reduce=wanted.reduce,
+    )
     columns = _columns(inner, tied)
-    width = block or min(widest, _power_of_two(lanes))
-    tasks = []
-    for combination in _points(outer, tied):
-        changes = dict(combination)
-        seed = int(changes.pop("seed", min(numbers)))
+    tasks = tuple(_blocks(model, _points(outer, tied), columns, _product(inner), width))
+    return Layout(study, arm, outer, inner, tasks, tied)
+
+
+def _first_point(
+    study: Study,
+    arm: Arm,
+    preset: str | None,
+    fixed: Mapping[str, Any],
+    axes: Axes,
+    ties: Sequence[tuple[str, ...]],
+) -> tuple[Spec, Axes]:
+    """The numbers at the first point of a sweep, and its axes; both are checked."""
+    corner = {**fixed, **{k: v[0] for k, v in axes.items() if v}}
+    check_read(study, arm, [*fixed, *axes])
+    first = study.specify(preset, arm, **corner)
+    _check_axes(study, arm, preset, corner, axes, ties)
+    if axes:
+        check_clashes(study.name, Job(arm, first), axes)
+    return first, _as_numbers(study, arm, axes)
+
+
+def _blocks(
+    model: Task,
+    points: Iterable[tuple[tuple[str, Any], ...]],
+    columns: Mapping[str, np.ndarray],
+    lanes: int,
+    width: int,
+) -> Iterator[Task]:
+    """The blocks of a sweep: at every point of the fields that are no lanes, the lanes in pieces of one width."""
+    for point in points:
+        changes = dict(model.changes) | dict(point)
+        seed = int(changes.pop("seed", model.seed))
         for start in range(0, lanes, width):
-            task = Task(
-                study=study.name,
-                arm=arm.__name__,
-                preset=preset,
-                changes=tuple(sorted((fixed | changes).items())),
+            yield dataclasses.replace(
+                model,
+                changes=tuple(sorted(changes.items())),
                 seed=seed,
                 columns=_cut(columns, start, width),
-                at=times,
-                width=width if inner else 1,
-                ties=tuple(names for names in ties if names[0] in inner),
-                keep=wanted.keep,
-                reduce=wanted.reduce,
             )
-            tasks.append(task)
-    return Layout(study, arm, outer, inner, tuple(tasks), tied)
 
 
 def lay_out_cells(
@@ -120,7 +145,7 @@ def lay_out_cells(
     tied = base.tied | {axis: dict(cells)}
     columns = _columns(inner, tied)
     columns.pop(axis)
-    lanes = math.prod(map(len, inner.values()))
+    lanes = _product(inner)
     job = base.job(base.tasks[0]).without_lanes()
     widest = default_width(job, lanes, (CELLS_WIDTH, *CPU_WIDTHS))
     width = block or min(widest, _power_of_two(lanes))
@@ -231,6 +256,11 @@ def _cut(
     return tuple(
         (name, tuple(values[start : start + width].tolist())) for name, values in columns.items()
     )
+
+
+def _product(axes: Axes) -> int:
+    """How many points the product of some axes has."""
+    return math.prod(map(len, axes.values()))
 
 
 def _power_of_two(count: int) -> int:
