@@ -15,6 +15,9 @@ from typing import Any
 
 from .errors import SpecError, StoreError
 
+# What JSON says of a thing: names, and what stands under each.
+Document = dict[str, Any]
+
 CACHE = "PHASESCOPE_CACHE"  # the variable that names the folder for what can be made again
 ADVICE = "What was stored before is intact. Make room or get access, or choose another folder: --store DIR, PHASESCOPE_STORE"
 ADVICE_OUT = "Make room or get access, or choose another folder: --out DIR"

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ProbeError
+from ..files import Document
 
 ENDING = ".safetensors"
 PICKLED = (".pt", ".pth", ".bin", ".ckpt", ".pkl")
@@ -224,7 +225,7 @@ def _shards(index: Path, folder: Path) -> tuple[Path, ...]:
     return tuple(inside(folder / name, folder) for name in names)
 
 
-def read_json(file: Path) -> dict[str, Any]:
+def read_json(file: Path) -> Document:
     """A JSON object, of a size that fits into memory.
 
     **Raises:** `ProbeError` if it is none.

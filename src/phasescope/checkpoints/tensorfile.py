@@ -11,11 +11,11 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ..errors import ProbeError
+from ..files import Document
 
 # A header of 16 MiB names 100,000 tensors, more than the largest published models have. Parsed it takes 0.3 GiB at most.
 LARGEST_HEADER = 2**24
@@ -78,7 +78,7 @@ def tensors_of(file: Path) -> dict[str, Tensor]:
     return found
 
 
-def _header(file: Path) -> tuple[int, dict[str, Any]]:
+def _header(file: Path) -> tuple[int, Document]:
     """Where the tensors begin, and what the header says of them, checked by the library."""
     from safetensors import SafetensorError, safe_open
 

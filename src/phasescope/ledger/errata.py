@@ -9,10 +9,11 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..claims.statement import Whose
 from ..claims.words import Word
+from ..files import Document
 
 if TYPE_CHECKING:
     from .ledger import Row
@@ -40,7 +41,7 @@ class Erratum:
     def rows(self) -> tuple[Row, ...]:
         return (*self.disputed, *self.checks)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Document:
         """As plain values."""
         return {
             "label": self.label,
@@ -77,7 +78,7 @@ class ErrataSheet:
         """The first entry that has the row: there it is shown in full."""
         return next(entry for entry in self.entries if row in entry.rows)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Document:
         """As plain values."""
         facts = {name: getattr(self, name) for name in ("study", "paper", "version", "counts")}
         return facts | {"entries": [entry.to_json() for entry in self.entries]}

@@ -13,6 +13,7 @@ from ..claims.assumptions import Met
 from ..claims.regime import RegimeName
 from ..claims.statement import Kind, Object, Whose, unfit
 from ..claims.words import Word
+from ..files import Document
 
 if TYPE_CHECKING:
     import pandas
@@ -117,7 +118,7 @@ class Row:
             return ""
         return unfit(self.kind, self.verdict, self.whose or Whose.PAPER)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Document:
         """As plain values: the keys of a row."""
         skipped = {"verdict", "assumptions", "sources", "sizes", "where_at", "answer"}
         plain = {
@@ -184,7 +185,7 @@ class Ledger:
 
         return list(turned_rows(self.rows, factors or (HALF, DOUBLE)))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Document:
         """The rows as plain values."""
         return {
             "rows": [row.to_json() for row in self.rows],

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
 from ..files import (
+    Document,
     make_folders,
     os_errors_as_store_errors,
     sync_folder,
@@ -55,7 +56,7 @@ class Resumed:
     by save.
     """
 
-    position: dict[str, Any]
+    position: Document
     leaves: list[np.ndarray]
     parts: list[dict[str, np.ndarray]]
 
@@ -67,7 +68,7 @@ class _Link:
     """
 
     seal: str
-    document: dict[str, Any]
+    document: Document
     records: dict[str, np.ndarray]
 
 
@@ -176,7 +177,7 @@ class Checkpoints:
                 chain.append(_Link(previous, document, records))
         return chain
 
-    def _tensors(self, document: dict[str, Any], name: str) -> dict[str, np.ndarray]:
+    def _tensors(self, document: Document, name: str) -> dict[str, np.ndarray]:
         path = self.folder / name
         listed = document["files"][name]
         data = read(path, self._root, size=listed["size"])
@@ -195,7 +196,7 @@ class Checkpoints:
                     (folder / name).unlink(missing_ok=True)  # of a link, the link itself
 
 
-def last_position(folder: Path, root: Path) -> tuple[Any, dict[str, Any] | None]:
+def last_position(folder: Path, root: Path) -> tuple[Any, Document | None]:
     """The identity of a draft, as it is written there, and the position of its last checkpoint, as
     far as they can be read.
     """

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StoreError
-from ..files import to_json
+from ..files import Document, to_json
 from .sealed import FIRST_FORMAT, FORMAT
 from .values import Column, LongColumn, canonical, lanes_of, numbers, reductions, whole, words
 
@@ -71,7 +71,7 @@ class Identity:
         if self.reduce is not None:
             object.__setattr__(self, "reduce", reductions(self.reduce))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Document:
         written = self._written()
         if self.lanes is not None:
             written["lanes"] = {name: _plain(column) for name, column in self.lanes.items()}
@@ -83,7 +83,7 @@ class Identity:
         long = any(isinstance(column, LongColumn) for column in (self.lanes or {}).values())
         return FORMAT if long or self.keep is not None or self.reduce is not None else FIRST_FORMAT
 
-    def _written(self) -> dict[str, Any]:
+    def _written(self) -> Document:
         """The fields by name, without those that came later and are not used."""
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         unused = [f.name for f in dataclasses.fields(self) if f.metadata == LATER]
@@ -129,9 +129,9 @@ class Entry:
     identity: Identity
     folder: Path
     status: str
-    manifest: dict[str, Any]
+    manifest: Document
     created: str
-    content: dict[str, dict[str, Any]]
+    content: dict[str, Document]
 
     @property
     def study(self) -> str:
@@ -237,7 +237,7 @@ class Unfinished:
     id: str
     folder: Path
     identity: Identity | None
-    position: dict[str, Any] | None
+    position: Document | None
     running: bool
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
+from ..files import Document
 from .containers import (
     LARGEST_METADATA,
     LARGEST_TABLE,
@@ -51,7 +52,7 @@ _NAME = re.compile(r"(?!__)[^\W\d][\w\-.]*")
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the oldest time a zip file knows
 
 
-def content(ds: xr.Dataset) -> dict[str, dict[str, Any]]:
+def content(ds: xr.Dataset) -> dict[str, Document]:
     """What the arrays hold, bit for bit and whatever file they are in: two runs are equal if this
     is.
     """
@@ -179,7 +180,7 @@ def _held(name: Any, dims: Any, shape: Any, itemsize: int) -> int:
     return math.prod(shape) * (itemsize + index)
 
 
-def _described(name: str, text: bytes) -> dict[str, Any]:
+def _described(name: str, text: bytes) -> Document:
     """The metadata of an array, if it is what we would have written."""
     meta = json.loads(text)
     kind = meta["data_type"]
@@ -202,7 +203,7 @@ def _described(name: str, text: bytes) -> dict[str, Any]:
 
 
 def _variable(
-    name: str, meta: dict[str, Any], archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]
+    name: str, meta: Document, archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]
 ) -> tuple[tuple[str, ...], np.ndarray, dict]:
     """An array from its chunks, each of which unpacks to as much as it should.
 
@@ -257,7 +258,7 @@ def _bytes_of(array: np.ndarray) -> memoryview:
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
-def _json(document: dict[str, Any]) -> bytes:
+def _json(document: Document) -> bytes:
     try:
         return json.dumps(document, default=lambda value: value.tolist()).encode()
     except (TypeError, ValueError, AttributeError) as error:

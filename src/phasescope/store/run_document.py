@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import StoreError
+from ..files import Document
 from .entries import Entry, entry_from_json
 from .faults import REPAIR, Damaged
 from .folders import RECORDS, snapshot_file
@@ -13,7 +14,7 @@ from .paths import open_plain, read
 from .sealed import LARGEST_JSON, check_file_hash, unseal
 
 
-def read_run(folder: Path, root: Path) -> tuple[Entry, dict[str, Any]]:
+def read_run(folder: Path, root: Path) -> tuple[Entry, Document]:
     """The entry and the document in `run.json`, checked: whole, of this place, and naming no
     file but a run's own.
     """
@@ -28,7 +29,7 @@ def read_run(folder: Path, root: Path) -> tuple[Entry, dict[str, Any]]:
         ) from None
 
 
-def verify_run(folder: Path, root: Path) -> dict[str, Any]:
+def verify_run(folder: Path, root: Path) -> Document:
     """The document of a run, after a look at every byte of its files."""
     _, document = read_run(folder, root)
     for name, listed in document["files"].items():

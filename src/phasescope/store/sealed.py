@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
+from ..files import Document
 from .faults import REPAIR, Damaged, NewerFormat, TooLarge
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def check_file_hash(path: Path, file: BufferedReader, expected: object) -> None:
     file.seek(0)
 
 
-def listing(files: Mapping[str, bytes]) -> dict[str, dict[str, Any]]:
+def listing(files: Mapping[str, bytes]) -> dict[str, Document]:
     """The hash and the size of every file, as a document lists them."""
     return {name: {"sha256": sha256(data), "size": len(data)} for name, data in files.items()}
 
@@ -81,7 +82,7 @@ def seal(document: Mapping[str, Any], indent: int | None = 1, limit: int = LARGE
     return sealed
 
 
-def unseal(path: Path, data: bytes) -> dict[str, Any]:
+def unseal(path: Path, data: bytes) -> Document:
     """The document of a sealed file; a changed byte is an error, a newer format is another one.
 
     The seal is checked before anything is parsed. A newer format is sealed in the same way: that is

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
-from ..files import as_folder, make_folders, os_errors_as_store_errors, write_atomically
+from ..files import Document, as_folder, make_folders, os_errors_as_store_errors, write_atomically
 from .checkpoints import last_position
 from .drafts import Draft
 from .entries import Entry, Identity, Problem, RepairReport, Unfinished, entry_from_json, run_id
@@ -187,7 +187,7 @@ class Store:
             report, indexed=not report.checked or self._index_stamp() != before
         )
 
-    def _remembered(self, folder: Path, index: Mapping[str, Any]) -> tuple[dict[str, Any], Entry]:
+    def _remembered(self, folder: Path, index: Mapping[str, Any]) -> tuple[Document, Entry]:
         """The run as the index has it, if its `run.json` is the same file still.
 
         Else as that file has it.
@@ -213,7 +213,7 @@ class Store:
             return found.st_ino, found.st_mtime_ns
         return None
 
-    def _index(self) -> dict[str, Any]:
+    def _index(self) -> Document:
         path = self.root / "index.json"
         with contextlib.suppress(StoreError):
             runs = unseal(path, read(path, self.root, limit=LARGEST_INDEX)).get("runs")

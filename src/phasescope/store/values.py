@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import StoreError
-from ..files import to_json
+from ..files import Document, to_json
 
 if TYPE_CHECKING:
     import numpy as np
@@ -159,7 +159,7 @@ def words(what: str, values: Any) -> tuple[str, ...]:
     return found
 
 
-def reductions(given: Any) -> dict[str, dict[str, Any]]:
+def reductions(given: Any) -> dict[str, Document]:
     if not isinstance(given, Mapping) or not all(isinstance(x, Mapping) for x in given.values()):
         raise StoreError(f"reduce is a mapping from names to what is reduced, got {given!r}.")
     return {str(name): to_json(x) for name, x in given.items()}

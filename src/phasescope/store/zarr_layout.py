@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..files import Document
+
 CHUNK = 2**24  # bytes of an array, above which it is cut
 
 
@@ -35,14 +37,14 @@ def chunk_keys(name: str, shape: Any, chunk: list[int]) -> list[str]:
     return [f"{name}/c/{i}{rest}" for i in range(count)]
 
 
-def group_metadata(attrs: dict[str, Any]) -> dict[str, Any]:
+def group_metadata(attrs: Document) -> Document:
     """What `zarr.json` says of a dataset."""
     return {"attributes": attrs, "zarr_format": 3, "node_type": "group"}
 
 
 def array_metadata(
     kind: str, shape: list[int], chunk: list[int], dims: list[str], attrs: dict[Any, Any]
-) -> dict[str, Any]:
+) -> Document:
     """What `zarr.json` says of an array."""
     zero: Any = {"b": False, "c": [0.0, 0.0], "f": 0.0}.get(kind[0], 0)
     return {

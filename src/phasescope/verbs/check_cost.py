@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from ..claims.requests import Recorded
 from ..discovery import installed
+from ..files import Document
 from ..records.evidence_file import manifest_of, read
 from ..study import Study, find
 from .context import default_context
@@ -23,7 +23,7 @@ def check_cost(
     recompute: bool = False,
     figures: bool = False,
     store: str | Path | bool | None = None,
-) -> list[dict[str, Any]]:
+) -> list[Document]:
     """What the `check` of the same arguments would cost; nothing runs.
 
     For each study: runs that its claims need (with `figures`, its figures too), runs that the store lacks, seconds and
@@ -40,7 +40,7 @@ def check_cost(
 
 def _study_cost(
     evidence: Evidence, claim: str | None, regime: str | None, figures: bool
-) -> dict[str, Any]:
+) -> Document:
     study = evidence.study
     asked = [
         request for one in chosen_claims(study, claim, regime) for request in one.regime.evidence
@@ -67,7 +67,7 @@ def _study_cost(
     }
 
 
-def _recorded_seconds(manifests: list[dict[str, Any]]) -> dict[str, float]:
+def _recorded_seconds(manifests: list[Document]) -> dict[str, float]:
     """Seconds that recorded evidence took, by the device it was made on."""
     seconds: dict[str, float] = {}
     for manifest in manifests:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import StoreError
+from ..files import Document
 from ..store import Store
 from ..store.entries import DIGEST, NAME
 from ..store.folders import walk
@@ -76,7 +77,7 @@ class RunIndex:
                 now = time.monotonic()
                 self._thorough_again = now + max(10.0, 20 * (now - began))
 
-    def select(self, query: Query) -> tuple[int, list[dict[str, Any]]]:
+    def select(self, query: Query) -> tuple[int, list[Document]]:
         """How many runs fit, and those from `offset` on, as rows of the store's table of contents."""
         where, values = _condition(query)
         field = query.sort.removeprefix("-")
@@ -86,7 +87,7 @@ class RunIndex:
         ask = f'SELECT id FROM runs{where} ORDER BY "{order}" {direction}, id LIMIT ? OFFSET ?'
         limit = -1 if query.limit is None else query.limit
 
-        def answer() -> tuple[int, list[dict[str, Any]]]:
+        def answer() -> tuple[int, list[Document]]:
             total = self._ask(count, values)[0][0]
             return total, self._rows_of(self._ask(ask, [*values, limit, query.offset]))
 
@@ -94,7 +95,7 @@ class RunIndex:
 
     def every(
         self, text: str = "", last: int | None = None
-    ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    ) -> tuple[list[Document], list[Document]]:
         """The rows of all runs, oldest first, and of those that cannot be read, after a thorough look.
 
         `text` is as in a `Query`; `last` is how many of the first there are at most.
@@ -102,7 +103,7 @@ class RunIndex:
         where, values = _condition(Query(text=text))
         ask = f'SELECT status = ?, "when", id, row, sum FROM runs{where}'
 
-        def answer() -> list[list[dict[str, Any]]]:
+        def answer() -> list[list[Document]]:
             try:
                 found = sorted(self._ask(ask, [UNREADABLE, *values]))
             except TypeError as error:
@@ -116,7 +117,7 @@ class RunIndex:
             finished, unreadable = self._safely(answer)
         return finished, unreadable
 
-    def get(self, id: str) -> dict[str, Any] | None:
+    def get(self, id: str) -> Document | None:
         """The row of one run, or None if the store has none of this id."""
         asked = id.encode("utf-8", "replace").decode()
         ask = "SELECT row, sum FROM runs WHERE id = ?"
@@ -153,14 +154,14 @@ class RunIndex:
     def _ask(self, text: str, values: Any = ()) -> list[Any]:
         return self._file.tables.execute(text, values).fetchall()
 
-    def _rows_of(self, ids: list[tuple[str]]) -> list[dict[str, Any]]:
+    def _rows_of(self, ids: list[tuple[str]]) -> list[Document]:
         """The rows of some runs, in this order."""
         found = [self._ask("SELECT row, sum FROM runs WHERE id = ?", id) for id in ids]
         if not all(found):
             raise sqlite3.DatabaseError("the index does not find what it lists")
         return self._rows([line for (line,) in found])
 
-    def _rows(self, found: list[tuple[str, int]]) -> list[dict[str, Any]]:
+    def _rows(self, found: list[tuple[str, int]]) -> list[Document]:
         """Rows of the table as they were written down; one that was altered is a `sqlite3.DatabaseError`."""
         for text, total in found:
             if type(text) is not str or zlib.crc32(text.encode("utf-8", "replace")) != total:

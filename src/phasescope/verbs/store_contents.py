@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ..files import Document
 from ..store import Entry, Identity, Store, Unfinished
 from ..store.entries import FORK
 from ..store.values import ends, run_count
@@ -12,12 +13,12 @@ from ..store.values import ends, run_count
 UNREADABLE = "cannot be read"
 
 
-def unreadable_row(id: str, folder: Path, why: str) -> dict[str, Any]:
+def unreadable_row(id: str, folder: Path, why: str) -> Document:
     """A row for what cannot be read."""
     return {"id": id, "status": UNREADABLE, "problem": why, "folder": str(folder)}
 
 
-def finished_row(entry: Entry) -> dict[str, Any]:
+def finished_row(entry: Entry) -> Document:
     """The row of a finished run."""
     told = entry.manifest.get(FORK)
     fork = {FORK: told} if isinstance(told, str) else {}
@@ -32,7 +33,7 @@ def finished_row(entry: Entry) -> dict[str, Any]:
     }
 
 
-def unfinished_row(run: Unfinished) -> dict[str, Any]:
+def unfinished_row(run: Unfinished) -> Document:
     """A run in the making; without its numbers, if it has no checkpoint yet."""
     if run.identity is None and not run.running:
         why = "its checkpoints are damaged, or were written by another version: it begins anew when asked for."
@@ -47,7 +48,7 @@ def unfinished_row(run: Unfinished) -> dict[str, Any]:
     }
 
 
-def _asked(identity: Identity) -> dict[str, Any]:
+def _asked(identity: Identity) -> Document:
     """What a run was asked for. Swept fields have their first and last value; in `spec`, that of the first lane."""
     columns = identity.lanes or {}
     return {
@@ -59,14 +60,14 @@ def _asked(identity: Identity) -> dict[str, Any]:
     }
 
 
-def _position(position: dict[str, Any] | None) -> dict[str, Any] | None:
+def _position(position: Document | None) -> Document | None:
     """How far a run came, without where it was made."""
     if position is None:
         return None
     return {k: v for k, v in position.items() if k != "provenance"}
 
 
-def repair(store: Store) -> dict[str, Any]:
+def repair(store: Store) -> Document:
     """Repair the store; returns what was intact, damaged, too new, cleared and identical, and
     whether the index could be written.
     """
@@ -81,6 +82,6 @@ def repair(store: Store) -> dict[str, Any]:
     }
 
 
-def _problem(problem: Any) -> dict[str, Any]:
+def _problem(problem: Any) -> Document:
     moved = None if problem.moved is None else str(problem.moved)
     return {"id": problem.id, "message": problem.message, "moved": moved}

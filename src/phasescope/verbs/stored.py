@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ..files import Document
 from ..store import Store
 from .stored_runs import stored_runs
 
@@ -46,11 +47,11 @@ def stored(
     return table.assign(created=pd.to_datetime(table["created"], errors="coerce"))
 
 
-def _row(row: dict[str, Any]) -> dict[str, Any]:
+def _row(row: Document) -> Document:
     """A row of the store's table of contents, with a column for every field that is not swept."""
     study, arm, *_ = (*row["id"].split("/"), "")  # what cannot be read may have another name
     swept = row.get("swept", {})
-    found: dict[str, Any] = {"id": row["id"], "study": study, "arm": arm, "swept": " ".join(swept)}
+    found: Document = {"id": row["id"], "study": study, "arm": arm, "swept": " ".join(swept)}
     found |= {name: row.get(name) for name in FIRST if name not in found}
     fields = {name: value for name, value in row.get("spec", {}).items() if name not in swept}
     taken = {"id", "folder", *FIRST}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ..files import Document
 from ..store import Store
 from ..store.folders import links_for_runs
 from ..store.repair import link_problem
@@ -12,7 +11,7 @@ from .run_index import RunIndex
 from .store_contents import unfinished_row, unreadable_row
 
 
-def stored_runs(store: Store, text: str = "", last: int | None = None) -> list[dict[str, Any]]:
+def stored_runs(store: Store, text: str = "", last: int | None = None) -> list[Document]:
     """Finished and unfinished runs as plain rows; what cannot be read is a row that says why.
 
     **Arguments:** `text`: only runs whose id, status or `field=value` have every word of it. `last`: only so many of

@@ -17,6 +17,7 @@ import xarray as xr
 from ..analysis.lanes import mark_swept
 from ..claims.tied import Tied, untied
 from ..errors import SpecError, SweepIncomplete
+from ..files import Document
 from ..plan.plan import Arm
 from ..plan.reductions import Reduction
 from ..plan.times import Times
@@ -111,7 +112,7 @@ def sweep_cost(
     reduce: Mapping[str, Reduction] | None = None,
     store: str | Path | bool | None = None,
     **fields: Any,
-) -> dict[str, Any]:
+) -> Document:
     """What the `sweep` of the same arguments would cost, see `layout_cost`; nothing runs."""
     layout = lay_out(
         find(study),
@@ -128,7 +129,7 @@ def sweep_cost(
     return layout_cost(layout, default_context(store, progress=False))
 
 
-def layout_cost(layout: Layout, context: Context) -> dict[str, Any]:
+def layout_cost(layout: Layout, context: Context) -> Document:
     """What a sweep would cost: axes, runs, programs and blocks, and how many of these the store already has."""
     pairs = zip(layout.tasks, layout.jobs(), strict=True)
     stored = sum(is_stored(layout.study, job, context, task.width) for task, job in pairs)

@@ -23,7 +23,7 @@ from ..records.names import check_clashes
 from ..spec import Spec
 from ..study import Study
 from .sizes import bytes_of_records, check_sweep_fits
-from .sweep_tasks import Layout, Task, extremes
+from .sweep_tasks import Axes, Layout, Point, Task, extremes
 from .validate import check_read, is_axis, is_whole, seed_numbers, time_numbers
 
 BLOCK_BYTES = 2**23  # of state that a block should not exceed on a CPU
@@ -115,7 +115,7 @@ def _first_point(
 
 def _blocks(
     model: Task,
-    points: Iterable[tuple[tuple[str, Any], ...]],
+    points: Iterable[Point],
     columns: Mapping[str, np.ndarray],
     lanes: int,
     width: int,
@@ -162,7 +162,7 @@ def _check_axes(
     arm: Arm,
     preset: str | None,
     corner: Mapping[str, Any],
-    axes: Mapping[str, tuple[Any, ...]],
+    axes: Axes,
     ties: Sequence[tuple[str, ...]],
 ) -> None:
     """Every axis has values that are in range and differ from each other."""
@@ -186,9 +186,7 @@ def _check_axes(
             )
 
 
-def _as_numbers(
-    study: Study, arm: Arm, axes: Mapping[str, tuple[Any, ...]]
-) -> dict[str, tuple[Any, ...]]:
+def _as_numbers(study: Study, arm: Arm, axes: Axes) -> Axes:
     """The axes, those of floats as floats."""
     floats = lane_fields(arm, study.default_for(arm))
     whole = continuous_fields(arm)
@@ -196,9 +194,6 @@ def _as_numbers(
         name: tuple(map(float, values)) if name in floats and name not in whole else values
         for name, values in axes.items()
     }
-
-
-Axes = dict[str, tuple[Any, ...]]
 
 
 def _lanes_and_tasks(
@@ -220,7 +215,7 @@ def _lanes_and_tasks(
     return inner, outer, tied
 
 
-def _points(axes: Axes, tied: Mapping[str, Axes]) -> list[tuple[tuple[str, Any], ...]]:
+def _points(axes: Axes, tied: Mapping[str, Axes]) -> list[Point]:
     """The product of some axes: every point by its fields, with those that move along."""
     each = []
     for name, values in axes.items():

@@ -14,6 +14,11 @@ from ..plan.reductions import Reductions
 from ..study import Study
 from .validate import requested_job
 
+# The values of every axis, by its name.
+Axes = dict[str, tuple[Any, ...]]
+# A point of some axes: fields with their values.
+Point = tuple[tuple[str, Any], ...]
+
 
 @dataclasses.dataclass(frozen=True)
 class Task:
@@ -22,7 +27,7 @@ class Task:
     study: str
     arm: str
     preset: str | None
-    changes: tuple[tuple[str, Any], ...]
+    changes: Point
     seed: int
     columns: tuple[tuple[str, tuple[float, ...]], ...]  # one value a lane, without padding
     at: tuple[float, ...] | None
@@ -94,10 +99,10 @@ class Layout:
 
     study: Study
     arm: Arm
-    outer: dict[str, tuple[Any, ...]]
+    outer: Axes
     inner: dict[str, tuple[float, ...]]
     tasks: tuple[Task, ...]
-    tied: dict[str, dict[str, tuple[Any, ...]]] = dataclasses.field(default_factory=dict)
+    tied: dict[str, Axes] = dataclasses.field(default_factory=dict)
 
     @property
     def name(self) -> str:
