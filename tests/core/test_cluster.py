@@ -228,6 +228,22 @@ def test_blocks_that_failed_alike_share_their_reason_and_none_more_is_tried_afte
     assert widths == sorted(widths)
 
 
+class Idle(futures.Executor):
+    """Processes to which nothing may be sent."""
+
+    def submit(self, *_, **__) -> futures.Future[str]:
+        raise AssertionError("a block was sent that the store has")
+
+
+def test_blocks_that_are_stored_with_all_observables_are_not_sent_for_some_of_them(tmp_path):
+    """A worker would find them too, and store nothing, for which the sweep would wait."""
+    numbers = {"modes": [1, 2], "store": tmp_path}
+    whole = ps.sweep("linear_modes", "logistic", **numbers)
+    some = ps.sweep("linear_modes", "logistic", keep=["loss"], executor=Idle(), **numbers)
+    assert list(some.data_vars) == ["loss"]
+    np.testing.assert_array_equal(some.loss, whole.loss)
+
+
 def test_an_error_of_the_study_fails_at_once(tmp_path):
     with (
         ps.workers(1) as pool,

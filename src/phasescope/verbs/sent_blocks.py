@@ -22,7 +22,7 @@ from ..store.mark import make_mark
 from ..study import Study, find
 from .context import Context
 from .received_block import SIGHT, Parcel, run_parcel
-from .run import run_identity
+from .run import find_entry_for, run_identity
 from .sweep_tasks import Layout
 from .under_way import run_under_way
 
@@ -89,7 +89,7 @@ class _Sending:
             for number, (task, identity) in enumerate(
                 zip(layout.tasks, self.identities, strict=True)
             )
-            if store.find(identity) is None
+            if find_entry_for(store, identity) is None
         }
         self.suspects: dict[int, str] = {}
         self.under_suspicion: dict[int, Parcel] = {}
@@ -166,7 +166,7 @@ class _Sending:
     def _wait_for(self, identity: Identity) -> None:
         """A shared folder may take a moment to show what another machine wrote."""
         ends = time.monotonic() + SIGHT
-        while self.store.find(identity) is None:
+        while find_entry_for(self.store, identity) is None:
             if time.monotonic() > ends:
                 raise StoreError(
                     f"a worker says that it stored {identity.study}/{identity.arm}/{identity.digest}, but "
