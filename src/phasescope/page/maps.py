@@ -181,13 +181,16 @@ def _text(parts: Any) -> str:
 
 def _sweep(key: str, group: list[Entry]) -> Sweep:
     first = group[0]
-    blocks = tuple(
-        (entry.id, {name: np.asarray(column) for name, column in (entry.lanes or {}).items()})
-        for entry in group
-    )
+    blocks = tuple((entry.id, _columns(entry)) for entry in group)
     axes = _axes_of(blocks, blocks[0][1])
     shared = {k: v for k, v in first.spec.items() if k not in axes}
     return Sweep(_digest(key), first.study, first.arm, shared, axes, blocks, group[-1].created)
+
+
+def _columns(entry: Entry) -> dict[str, np.ndarray]:
+    """What differs from lane to lane, and the seed that lanes share if each has none of its own."""
+    columns = {name: np.asarray(column) for name, column in (entry.lanes or {}).items()}
+    return {"seed": np.full(_length(columns), entry.seed)} | columns
 
 
 def _axes_of(blocks: Blocks, names: Iterable[str]) -> dict[str, np.ndarray]:
