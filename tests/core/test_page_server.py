@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
+import toys
 import xarray as xr
 
 pytest.importorskip("starlette")
@@ -30,7 +31,7 @@ from phasescope.page.app import application
 from phasescope.page.datasets import Datasets
 from phasescope.page.detail import chosen_records
 from phasescope.page.guard import Door, Keys
-from phasescope.page.jobs import MOST_WAITING, Jobs
+from phasescope.page.jobs import MOST_WAITING, Job, Jobs
 from phasescope.page.lab import Lab
 from phasescope.page.maps import Maps
 from phasescope.page.server import check_host, names_of, serve
@@ -359,6 +360,33 @@ def test_a_map_has_all_rows_of_sweeps_that_lie_over_one_another(tmp_path, sweeps
         assert known.sum() == len({(x, y) for xs, ys in sweeps if set(ys) <= set(one.axes["modes"])
                                    for x in xs for y in ys})  # fmt: skip
         assert ((np.array(header["cells"])[..., 0] >= 0) == known).all()
+    index.close()
+
+
+def test_blocks_that_differ_in_the_seed_that_their_lanes_share_are_an_axis_of_the_map(tmp_path):
+    ds = ps.sweep(
+        toys.study,
+        "walk",
+        eta=[0.1, 0.2],
+        noise=[0.5, 1.0],
+        seeds=2,
+        block=4,
+        store=tmp_path,
+        progress=False,
+    )
+    index = RunIndex(Store(tmp_path))
+    index.refresh()
+    maps = Maps(index, Datasets(index))
+    [one] = maps.all().values()
+    assert {name: len(values) for name, values in one.axes.items()} == {
+        "seed": 2,
+        "eta": 2,
+        "noise": 2,
+    }
+    for seed in (0, 1):
+        _, grid = unpacked(maps.grid(one.id, "eta", "noise", "loss", -1, {"seed": f"{seed}"}))
+        wanted = ds.loss.isel(time=-1).sel(seed=seed).transpose("noise", "eta")
+        np.testing.assert_array_equal(grid.reshape(2, 2), wanted)
     index.close()
 
 
@@ -721,6 +749,25 @@ def test_jobs_are_bounded_and_end_with_the_server(tmp_path):
     jobs.close()
     assert {job.state for job in jobs.all()} <= {"stopped", "waiting"}
     assert all(not thread.name.startswith("job") for thread in threading.enumerate())
+
+
+def test_a_job_that_changes_while_it_is_told_has_a_later_version_to_come():
+    """A page takes what has a later version than what it knows; the end of a job must not have the one of its middle."""
+
+    class Changing(Job):
+        @property
+        def state(self):
+            known = self.what.setdefault("state", "running")
+            self.what["state"] = "done"
+            self.version += 1
+            return known
+
+        @state.setter
+        def state(self, value):
+            pass
+
+    job = Changing("1", {})
+    assert job.to_json()["version"] < job.version
 
 
 def test_a_server_at_every_address_is_asked_for_by_the_names_of_the_machine(monkeypatch):

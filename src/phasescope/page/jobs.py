@@ -39,7 +39,8 @@ class Job:
     began: float = dataclasses.field(default_factory=time.time)
 
     def to_json(self) -> dict[str, Any]:
-        """The job for the page."""
+        """The job for the page. What changes meanwhile has a later version, and is told once more."""
+        version = self.version
         over = self.state in ("done", "stopped", "failed")
         return {
             "job": self.id,
@@ -50,7 +51,7 @@ class Job:
             "run": self.run or None,
             "problem": plain(self.problem) or None,
             "began": self.began,
-            "version": self.version,
+            "version": version,
         }
 
 
