@@ -446,6 +446,34 @@ def test_the_slider_of_the_lab_changes_a_curve(page):
     expect(page.locator("[aria-label='epsilon as a number']")).to_have_value(chosen)
 
 
+def test_while_a_slider_moves_a_slow_arm_is_previewed_and_then_shown_whole(page, monkeypatch):
+    from phasescope.page import lab
+
+    open_at(page, "lab?study=linear_modes&arm=flow")
+    loss = page.locator('[data-name="loss"] .reading')
+    expect(loss).to_have_text(re.compile(r"\d"))
+    monkeypatch.setattr(lab, "AT_ONCE", -1.0)
+    page.locator("[aria-label='epsilon as a number']").fill("0.0015")
+    with page.expect_response("**/api/lab"):
+        page.keyboard.press("Tab")
+    page.wait_for_timeout(200)
+    page.evaluate(
+        """() => {
+          const place = document.querySelector(".status");
+          window.told = [];
+          new MutationObserver(() => window.told.push([place.textContent,
+            document.querySelector("[data-name=loss] .reading").textContent])).observe(
+            place, { childList: true, characterData: true, subtree: true });
+        }"""
+    )
+    page.locator("#knob-epsilon").focus()
+    page.keyboard.press("PageDown")
+    page.wait_for_function("() => window.told.some(([words]) => words.startsWith('answered in'))")
+    told = page.evaluate("window.told")
+    assert re.match(r"preview: \d+ of 151 records up to time \S+ of 15, ", told[0][0]), told
+    expect(loss).to_have_text(re.compile(r"^\d"))  # the cursor stands at the end of the whole run
+
+
 def test_a_number_that_is_refused_is_said_beside_the_curves(page):
     open_at(page, "lab?study=linear_modes&arm=logistic")
     expect(page.locator('[data-name="loss"]')).to_have_attribute("data-drawn", re.compile(r"\d+"))

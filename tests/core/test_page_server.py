@@ -25,8 +25,9 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 import phasescope as ps
+from phasescope.engine.job import Job
 from phasescope.errors import SpecError, StoreError
-from phasescope.page import answers, datasets, guard
+from phasescope.page import answers, datasets, guard, lab, preview
 from phasescope.page.app import application
 from phasescope.page.datasets import Datasets
 from phasescope.page.detail import chosen_records
@@ -507,19 +508,67 @@ def test_another_float_compiles_nothing(client):
 
 def test_which_arms_are_quick_is_measured(client, app, monkeypatch, tmp_path):
     monkeypatch.setenv("PHASESCOPE_CACHE", str(tmp_path))
-    lab = Lab()
+    first = Lab()
     study = ps.find("linear_modes")
     logistic, descent = study.arm("logistic"), study.arm("descent")
-    assert lab.is_quick(study, logistic) and not lab.is_quick(study, descent)
+    assert first.is_quick(study, logistic) and not first.is_quick(study, descent)
     for _ in range(4):
-        lab.answered({"study": "linear_modes", "arm": "logistic"})
-    measured = lab.speeds.get("linear_modes.logistic")
+        first.answered({"study": "linear_modes", "arm": "logistic"})
+    measured = first.speeds.get("linear_modes.logistic")
     assert measured is not None and measured > 0
-    lab.speeds.add("linear_modes.flow", 60.0)
+    first.speeds.add("linear_modes.flow", 60.0)
     again = Lab()
     assert not again.is_quick(study, study.arm("flow")), "it is kept between sessions"
     (tmp_path / "lab" / "seconds.json").write_text('{"linear_modes.flow": "soon", "x": NaN}')
     assert Lab().is_quick(study, study.arm("flow"))
+
+
+@pytest.mark.parametrize("arm", ["logistic", "flow"])
+def test_a_preview_is_the_beginning_of_the_run_and_says_so(client, monkeypatch, arm):
+    monkeypatch.setattr(lab, "AT_ONCE", -1.0)
+    monkeypatch.setattr(preview, "LONGEST", 60.0)
+    asked = {"study": "linear_modes", "arm": arm, "fields": {"epsilon": 2e-3}}
+    client.post("/api/lab", json=asked)
+    client.post("/api/lab", json=asked)  # warm, and measured
+    header, data = unpacked(client.post("/api/lab", json=asked | {"preview": True}).content)
+    ds = ps.run("linear_modes", arm, epsilon=2e-3, store=False, progress=False)
+    part = header["part"]
+    assert part["of"] == ds.sizes["time"] and part["end"] == float(ds.time[-1])
+    assert 0 < part["until"] < part["end"] and part["records"] < part["of"]
+    seen = next(v for v in header["variables"] if v["name"] == "progress")
+    times = np.array(seen["times"])
+    sent = data[seen["offset"] :][: np.prod(seen["shape"])].reshape(seen["shape"])
+    assert np.isnan(sent[-2:]).all() and times[-1] == part["end"]
+    known = times[:-2]
+    assert len(known) == part["records"] and known[0] == 0 and known[-1] == part["until"]
+    same = ds.progress.sel(time=known).transpose("time", ...).values
+    np.testing.assert_allclose(sent[:-2], same, rtol=1e-6)
+    assert header["theory"] == [], "what is derived from all records is not in a preview"
+
+
+def test_a_quick_arm_answers_with_the_run_itself(client):
+    asked = {"study": "linear_modes", "arm": "logistic", "fields": {}, "preview": True}
+    for _ in range(3):
+        header, _ = unpacked(client.post("/api/lab", json=asked).content)
+    assert header["part"] is None
+
+
+def test_previews_go_as_far_as_there_is_time_for(monkeypatch):
+    reach = 0.5
+    for _ in range(9):
+        reach = preview.next_reach(reach, 0.3)
+    assert 0.2 < reach < 0.5, "it does not shrink to nothing"
+    for _ in range(20):
+        reach = preview.next_reach(reach, 0.001)
+    assert reach == 1.0
+    study = ps.find("linear_modes")
+    job = Job(study.arm("logistic"), study.spec)
+    times = preview.planned_times(job)
+    assert times is not None
+    monkeypatch.setattr(preview, "LONGEST", 60.0)  # the program is compiled
+    ds, part = preview.beginning(job, times, reach)
+    assert part.until == part.end == 15.0 and part.beyond == []
+    assert ds.sizes["time"] == part.records < part.of
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,19 @@ import xarray as xr
 
 from ..engine.job import Job
 from ..errors import SpecError
+from ..identity import Unidentified
 from ..plan.plan import Arm, fields_read
+from ..records.dataset import clock
 from ..records.reduced import without_records
 from ..report.mathematics import formula
 from ..study import Study
 from ..verbs.context import Context, Stopped
-from ..verbs.labels import without_a_mark_of_nothing
+from ..verbs.labels import label, without_a_mark_of_nothing
 from ..verbs.progress import Meter
-from ..verbs.run import find_or_run
+from ..verbs.run import find_or_run, run_identity
 from ..verbs.validate import requested_job
 from .detail import chosen_records
+from .preview import Part, Previews
 from .run_view import TIMES, moments, phases, times_of
 from .speeds import Speeds
 from .studies import by_name, may_be_quick
@@ -30,6 +34,9 @@ from .wire import extremes, packed, plain
 
 PATIENCE = 5.0  # seconds, from the first steps on
 QUICK = 1.0  # seconds of an answer, as measured on a machine that may be busy
+AT_ONCE = (
+    0.08  # seconds that a slider waits for; an arm that takes longer is previewed while it moves
+)
 MOST_VALUES = 2**20
 POINTS = 1000
 
@@ -67,6 +74,7 @@ class Lab:
         self._codes: dict[Any, Any] = {}
         self._warned: set[str] = set()
         self._warm: set[str] = set()
+        self._previews = Previews()
 
     def is_quick(self, study: Study, arm: Arm) -> bool:
         """Whether an arm answers while a slider moves: as it was measured, else as far as its plan tells."""
@@ -76,11 +84,18 @@ class Lab:
         return may_be_quick(arm, study.default_for(arm))
 
     def answered(self, document: Any) -> bytes:
-        """All quantities of a quick run in one answer; one that takes too long is a `SpecError` that says what to do."""
+        """All quantities of a quick run in one answer; one that takes too long is a `SpecError` that says what to do.
+
+        With `preview` in the document an arm that takes longer than a slider waits answers with the beginning of the run.
+        """
         study, job = asked(document)
         name = f"{study.name}.{job.arm.__name__}"
         if not may_be_quick(job.arm, job.spec):
             raise SpecError(f"{name} is trained, or makes very many steps: start it as a run.")
+        if document.get("preview") is True and (self.speeds.get(name) or 0.0) > AT_ONCE:
+            preview = self._preview(study, job, name)
+            if preview is not None:
+                return preview
         began = time.monotonic()
         stop = threading.Event()
         with _patience(stop) as meter:
@@ -98,6 +113,25 @@ class Lab:
             self.speeds.add(name, time.monotonic() - began)
         self._warm.add(name)
         return answer
+
+    def _preview(self, study: Study, job: Job, name: str) -> bytes | None:
+        """The beginning of a run of an arm that was compiled before; None if there is none to show."""
+        if name not in self._warm:
+            return None
+        context = Context(codes=self._codes, warned=self._warned)
+        with contextlib.suppress(Unidentified):  # then its program has no name but the arm's
+            job = job.with_code(run_identity(study, job, context, 1).source)
+        found = self._previews.made(job, name)
+        if found is None:
+            return None
+        ds, part = found
+        said = {
+            "study": study.name,
+            "arm": job.arm.__name__,
+            "status": "preview",
+            **clock(job.plan()),
+        }
+        return _packed(label(ds.assign_attrs(said), study), part)
 
 
 @contextlib.contextmanager
@@ -137,16 +171,17 @@ def told(study: Study, job: Job, document: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _packed(ds: xr.Dataset) -> bytes:
+def _packed(ds: xr.Dataset, part: Part | None = None) -> bytes:
     """Several quantities behind one header; those that are too large are left out, and named."""
     arrays: list[np.ndarray] = []
     variables: list[dict[str, Any]] = []
     left_out: list[str] = []
     room = MOST_VALUES
+    beyond = [] if part is None else part.beyond
     for name, x in ds.data_vars.items():
         if x.dtype.kind not in "biuf":
             continue
-        data, times = _shown(x)
+        data, times = _shown(x, beyond)
         if data.size > room:
             left_out.append(str(name))
             continue
@@ -173,6 +208,7 @@ def _packed(ds: xr.Dataset) -> bytes:
         "arm": ds.attrs["arm"],
         "status": ds.attrs["status"],
         "dtype": "float64",
+        "part": None if part is None else dataclasses.asdict(part),
         "variables": variables,
         "left_out": left_out,
         "coords": {str(k): plain(x.values) for k, x in ds.coords.items() if x.ndim == 1},
@@ -183,11 +219,16 @@ def _packed(ds: xr.Dataset) -> bytes:
     return packed(header, *arrays)
 
 
-def _shown(x: xr.DataArray) -> tuple[np.ndarray, list[float] | None]:
-    """The numbers of a quantity at a bounded number of records, and their times."""
+def _shown(x: xr.DataArray, beyond: Sequence[float] = ()) -> tuple[np.ndarray, list[float] | None]:
+    """The numbers of a quantity at a bounded number of records, and their times; `beyond` it there are none."""
     axis = next((dim for dim in x.dims if dim in TIMES), None)
     if axis is None:
         return np.asarray(x.values, float), None
+    if x.sizes[axis] <= POINTS:
+        missing = [(0, len(beyond) if dim == "time" else 0) for dim in x.dims]
+        known = np.asarray(x.values, float)
+        times = np.append(times_of(x, str(axis)), beyond if axis == "time" else ())
+        return np.pad(known, missing, constant_values=np.nan), plain(times)
     first = np.asarray(x.transpose(axis, ...).values, float)
     thin = x.isel({axis: chosen_records(first, POINTS)})
     return np.asarray(thin.values, float), plain(times_of(thin, str(axis)))

@@ -11,7 +11,7 @@ function reach(field, value) {
   return [field.low ?? (value < 0 ? -2 * size : 0), field.high ?? 2 * size];
 }
 
-/** The control of a field; `turned(value)` is called with every change. */
+/** The control of a field; `turned(value, moving)` is called with every change, `moving` while a slider is. */
 export function knob(field, value, turned) {
   const id = `knob-${field.name}`;
   const label = el("label", { for: id }, el("strong", {}, symbol(field)), field.meaning ? el("span", { class: "quiet" }, ` ${field.meaning}`) : "", field.unit ? ` [${field.unit}]` : "");
@@ -54,7 +54,7 @@ function slider(field, id, value, turned) {
     const found = +from(+range.value).toPrecision(4);
     number.value = String(found);
     range.setAttribute("aria-valuetext", short(found));
-    turned(found);
+    turned(found, true);
   } });
   range.value = String(to(value));
   range.setAttribute("aria-valuetext", short(value));

@@ -1,10 +1,11 @@
 // The Lab view: study, arm, preset and its numbers. Quick arms answer while a slider moves; others run behind.
 
 import { decoded, get, send } from "./api.js";
-import { chooser, el, failure, message } from "./dom.js";
+import { chooser, el, failure, message, settled } from "./dom.js";
 import { jobList } from "./job_list.js";
 import { knob } from "./knobs.js";
 import { RunView } from "./run.js";
+import { short } from "./scales.js";
 import { note } from "./state.js";
 
 export async function open(into, { params }) {
@@ -20,6 +21,9 @@ export async function open(into, { params }) {
   return view;
 }
 
+// Milliseconds after the last movement of a slider, after which a run is asked for and not a preview.
+const REST = 250;
+
 class LabView {
   constructor(studies, params) {
     this.studies = studies;
@@ -32,6 +36,7 @@ class LabView {
     this.result = el("div", { class: "result" });
     this.status = el("div", { class: "quiet status", role: "status" });
     this.jobs = jobList();
+    this.rested = settled(() => this.closed || this.ask(), REST);
     this.nodes = [el("h1", {}, "Lab"), el("div", { class: "lab" }, el("section", { "aria-label": "Numbers of the run" }, this.controls, el("h2", {}, "Background runs"), this.jobs.node), el("section", { "aria-label": "Result" }, this.status, this.result))];
     this.bar();
   }
@@ -63,9 +68,9 @@ class LabView {
         this.bar();
       }) : ""),
     arm.doc ? el("p", { class: "quiet" }, arm.doc) : "",
-    ...arm.fields.map((field) => knob(field, this.valueOf(field), (value) => {
+    ...arm.fields.map((field) => knob(field, this.valueOf(field), (value, moving) => {
       this.fields[field.name] = value;
-      this.changed();
+      this.changed(moving);
     })), el("p", { class: "bar" }, start, el("button", { type: "button", onclick: () => {
       this.fields = {};
       this.forget();
@@ -89,15 +94,16 @@ class LabView {
     this.bar();
     this.changed();
   }
-  changed() {
+  changed(moving = false) {
     note({ study: this.study.name, arm: this.arm.name, preset: this.preset, ...Object.fromEntries(Object.entries(this.fields).map(([k, v]) => [`f.${k}`, v])) });
-    this.ask();
+    this.ask(moving);
   }
   request() {
     return { study: this.study.name, arm: this.arm.name, preset: this.preset || null, fields: this.fields };
   }
-  /** One question is under way at a time; of those asked meanwhile only the last is sent. */
-  async ask() {
+  /** One question is under way at a time; of those asked meanwhile only the last is sent. While a slider moves, slower
+   * arms answer with the beginning of the run, and the whole is asked for once it rests. */
+  async ask(moving = false) {
     if (!this.arm.quick) {
       this.result.replaceChildren(message("This arm is trained, which takes longer than a slider moves.", el("p", {}, "Choose its numbers and press Run: it goes on behind this page and lands in the store.")));
       this.status.textContent = "";
@@ -105,26 +111,27 @@ class LabView {
       return;
     }
     if (this.asking) {
-      this.again = true;
+      this.again = { moving };
       return;
     }
     this.asking = true;
     const begun = performance.now();
     const slow = setTimeout(() => (this.status.textContent = "computing… (the first answer of an arm takes seconds: it is compiled)"), 300);
     try {
-      const answer = await send("POST", "lab", this.request(), undefined, true);
+      const answer = await send("POST", "lab", { ...this.request(), preview: moving }, undefined, true);
       clearTimeout(slow);
-      this.show(decoded(answer));
-      this.status.textContent = `answered in ${Math.round(performance.now() - begun)} ms`;
+      const found = decoded(answer);
+      this.show(found);
+      this.status.textContent = `${inWords(found.part)}answered in ${Math.round(performance.now() - begun)} ms`;
+      if (found.part) this.rested();
     } catch (problem) {
       clearTimeout(slow);
       this.status.replaceChildren(failure(problem, () => this.ask()));
     }
     this.asking = false;
-    if (this.again) {
-      this.again = false;
-      this.ask();
-    }
+    const { again } = this;
+    this.again = undefined;
+    if (again && !this.closed) this.ask(again.moving);
   }
   show(found) {
     const arrays = Object.fromEntries(found.variables.map((v) => [v.name, { ...v, values: found.values.subarray(v.offset, v.offset + v.shape.reduce((a, b) => a * b, 1)) }]));
@@ -133,6 +140,7 @@ class LabView {
     const shape = JSON.stringify([this.study.name, this.arm.name, found.variables.map((v) => [v.name, v.dims])]);
     const run = { id: "", study: found.study, arm: found.arm, spec: Object.fromEntries(this.arm.fields.map((field) => [field.name, this.valueOf(field)])), time_per_step: found.time_per_step, dims, coords: { ...found.coords, time: longest }, variables: found.variables, phases: found.phases ?? [], theory: found.theory ?? [], arms: [] };
     this.arrays = arrays;
+    if (found.part && this.inner) return this.renew({ ...run, dims: { ...this.inner.run.dims, ...dims }, coords: { ...this.inner.run.coords, ...run.coords }, variables: this.inner.run.variables });
     if (shape === this.shape) return this.renew(run);
     this.shape = shape;
     this.inner?.close();
@@ -145,7 +153,11 @@ class LabView {
     Object.assign(inner.run, run);
     inner.cursor.times = run.coords.time;
     inner.cursor.slider.max = String(Math.max(0, run.coords.time.length - 1));
-    for (const panel of inner.panels) if (panel.asked) panel.fill();
+    for (const panel of inner.panels) {
+      const known = panel.name in this.arrays;
+      panel.node.classList.toggle("waits", !known);
+      if (known && panel.asked) panel.fill();
+    }
   }
   async start() {
     try {
@@ -165,6 +177,14 @@ class LabView {
     this.inner?.repaint();
   }
   close() {
+    this.closed = true;
     this.inner?.close();
   }
+}
+
+/** What a preview shows of a run. */
+function inWords(part) {
+  if (!part) return "";
+  const whole = part.until >= part.end ? "" : ` up to time ${short(part.until, 3)} of ${short(part.end, 3)}`;
+  return `preview: ${part.records} of ${part.of} records${whole}, the run itself when the slider rests; `;
 }
