@@ -27,6 +27,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import xarray as xr
 
+READABLE = 60  # names that an error lists
+ALIKE = 6  # names that it lists where there are more
+
 
 class PhasescopeError(Exception):
     """The root: catch this to catch whatever phasescope raises on purpose.
@@ -219,8 +222,14 @@ def unknown_to_all(
 
 
 def nearest(wanted: str, known: Iterable[str]) -> str:
-    """The end of an error message: what there is, and what was probably meant."""
+    """The end of an error message: what there is, and what was probably meant.
+
+    Of more names than one can read, those that are most like what was wanted.
+    """
     known = sorted(known)
-    close = difflib.get_close_matches(wanted, known, n=1, cutoff=0.5)
+    alike = difflib.get_close_matches(wanted, known, n=ALIKE, cutoff=0.0)
+    close = difflib.get_close_matches(wanted, alike, n=1, cutoff=0.5)
     hint = f' Did you mean "{close[0]}"?' if close else ""
-    return f"Known: {', '.join(known) or 'none'}.{hint}"
+    if len(known) <= READABLE:
+        return f"Known: {', '.join(known) or 'none'}.{hint}"
+    return f"Known are {len(known)}; most like it: {', '.join(alike)}.{hint}"

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from .errors import StudyBroken, StudyNotFound
+from .identity.places import said_with_place
 
 
 def module_in(path: Path) -> ModuleType:
@@ -46,7 +47,7 @@ def _load(path: Path, _edited: int, _size: int) -> ModuleType:
     try:
         loader.exec_module(module)
     except (Exception, SystemExit) as error:
-        raise StudyBroken(f"{path} does not run: {type(error).__name__}: {error}") from error
+        raise StudyBroken(f"{path} does not run: {said_with_place(error)}.") from error
     finally:
         with contextlib.suppress(ValueError):
             sys.path.remove(str(path.parent))

@@ -14,6 +14,7 @@ from .claims.protocol import Protocol
 from .discovery import installed, owner
 from .errors import SpecError, StudyBroken, StudyNotFound, nearest, unknown
 from .figures.figure import Figure
+from .identity.places import said_with_place
 from .plain_file import module_in
 from .plan.plan import Arm, DeclaredArm
 from .shown import study_html, study_text
@@ -21,7 +22,10 @@ from .spec import Spec, field_types
 
 # Words of `run` and `sweep` that say how, not what.
 RESERVED = frozenset(
-    ("study", "arm", "preset", "seed", "seeds", "at", "block", "executor", "store", "progress")
+    (
+        *("study", "arm", "preset", "seed", "seeds", "at", "keep", "reduce"),
+        *("block", "executor", "store", "progress"),
+    )
 )
 T = TypeVar("T")
 # One Spec, or one of each kind of arm.
@@ -275,7 +279,7 @@ def _load(name: str, package: str) -> Study:
         loaded = point.load()
     except (Exception, SystemExit) as error:
         raise StudyBroken(
-            f'the study "{name}" of {package} is broken: {type(error).__name__}: {error}'
+            f'the study "{name}" of {package} is broken: {said_with_place(error)}.'
         ) from error
     if not isinstance(loaded, Study) or loaded.name != name:
         raise StudyBroken(

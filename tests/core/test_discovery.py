@@ -15,7 +15,7 @@ from phasescope.cli import catalogue
 from phasescope.cli.catalogue import catalogues
 from phasescope.cli.names import check_names
 from phasescope.discovery import GROUP, installed
-from phasescope.errors import StudyNotFound
+from phasescope.errors import StudyNotFound, nearest
 from phasescope.study import find
 
 GOOD = """
@@ -118,7 +118,7 @@ def test_a_broken_plugin_is_left_out_of_the_list_with_a_warning(offered, tmp_pat
     )
     with pytest.warns(
         UserWarning,
-        match='"broken_two" of breakage is broken: RuntimeError: no luck It is left out',
+        match=r'"broken_two" of breakage is broken: RuntimeError: no luck \(.*\)\. It is left out',
     ):
         assert list(catalogues(None)) == ["sound_two"]
 
@@ -186,12 +186,30 @@ def test_a_file_that_holds_no_study_is_named(text, words, tmp_path):
         find(str(path))
 
 
+def test_a_file_that_does_not_run_is_named_with_the_line_at_fault(tmp_path):
+    path = tmp_path / "misspelt.py"
+    path.write_text("import phasescope as ps\n\nrate = ps.field(0.1, belo=1)\n")
+    with pytest.raises(StudyNotFound) as caught:
+        find(str(path))
+    assert f"({path}:3, `rate = ps.field(0.1, belo=1)`)" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
 def test_a_file_that_is_not_there_is_named():
     with pytest.raises(StudyNotFound, match=r"there is no file nowhere/study\.py"):
         find("nowhere/study.py")
 
 
 # --- the parts of a study -------------------------------------------------------------------------------------------
+
+
+def test_of_more_names_than_one_can_read_those_are_told_that_are_most_like_it():
+    names = [f"lemma{i}" for i in range(100)]
+    said = nearest("lema42", names)
+    assert said.startswith("Known are 100; most like it: lemma42, ")
+    assert said.endswith('Did you mean "lemma42"?')
+    assert len(said) < 150
+    assert nearest("?", names).startswith("Known are 100; most like it: ")
 
 
 @pytest.mark.parametrize("kind", ["arm", "claim", "figure"])

@@ -56,6 +56,16 @@ def authors_place(error: BaseException) -> Place | None:
     return found
 
 
+def said_with_place(error: BaseException) -> str:
+    """The kind of an error, what it says, and the author's own line that it came from; without a full stop."""
+    said = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(".")
+    place = authors_place(error)
+    # A syntax error names its line itself: nothing of the file ran.
+    if place is None or f"{place.file}:{place.line}" in said or isinstance(error, SyntaxError):
+        return said
+    return f"{said} ({place})"
+
+
 def _is_library(module: str) -> bool:
     top = module.partition(".")[0]
     return is_core(module) or top in LIBRARIES or top in sys.stdlib_module_names

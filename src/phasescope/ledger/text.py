@@ -60,7 +60,9 @@ def sums(ledger: Ledger) -> Iterator[str]:
         yield f"{one_line(study)}: {surprises_in_words(tally.surprises)}"
         for group, words in tally.words.items():
             yield f"  {group}: {in_words(words)}"
-        yield from _turned([row for row in ledger if row.study == study])
+        rows = [row for row in ledger if row.study == study]
+        yield from _turned(rows)
+        yield from _errors(rows)
     for study, unchecked in ledger.unchecked.items():
         yield f"{one_line(study)}, not checked:"
         for cites, why in unchecked.items():
@@ -73,6 +75,18 @@ def _turned(rows: list[Row]) -> Iterator[str]:
     names = [f"{one_line(row.claim)} ({place(row)})" for row in turned_rows(rows)]
     if said:
         yield f"  {said}" + (f"; they turn {', '.join(names)}" if names else "")
+
+
+def _errors(rows: list[Row]) -> Iterator[str]:
+    """What went wrong in checks that could not be carried out, each fault once: a column of the table is narrow."""
+    faults: dict[str, list[str]] = {}
+    for row in rows:
+        if row.error:
+            faults.setdefault(one_line(row.measured), []).append(
+                f"{one_line(row.claim)} ({place(row)})"
+            )
+    for fault, names in faults.items():
+        yield f"  ! {', '.join(names)} {fault}"
 
 
 def ledger_table(ledger: Ledger, why: bool = False) -> Table:
@@ -107,7 +121,7 @@ def ledger_table(ledger: Ledger, why: bool = False) -> Table:
 def _cells(row: Row, why: bool) -> Iterator[Text]:
     from rich.text import Text
 
-    found = Text(one_line(measured(row)))
+    found = Text("see under the table" if row.error else one_line(measured(row)))
     if why and reason(row):
         found.append(f"\nwhy: {one_line(reason(row))}", style="italic")
     yield Text(one_line(row.claim))
@@ -115,7 +129,7 @@ def _cells(row: Row, why: bool) -> Iterator[Text]:
     yield _word(row)
     yield Text(margin(row))
     yield found
-    yield Text(one_line(required(row)))
+    yield Text("" if row.error else one_line(required(row)))
     yield Text(one_line(row.where))
 
 

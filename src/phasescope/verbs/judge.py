@@ -18,6 +18,7 @@ from ..claims.statement import wrong_way
 from ..claims.words import Said, Word, word_of
 from ..engine.precision import exact_numbers
 from ..errors import PlanError
+from ..identity.places import said_with_place
 from ..ledger.ledger import Row
 from ..study import Study
 from .evidence import Evidence
@@ -139,7 +140,7 @@ def _said(claim: Claim, where: Standing, verdict: Verdict, problem: Exception | 
 
 
 def _unchecked(problem: Exception) -> Verdict:
-    why = f"{type(problem).__name__}: {problem}"
+    why = said_with_place(problem)
     if would_lose_records(problem):
         why = (
             "it computes with datasets whose coordinates differ, and would lose the records that they do not share; "
