@@ -184,6 +184,14 @@ class Taken(Shared):
     seed: int = 1
 
 
+class Kept(Shared):
+    keep: int = 1
+
+
+class Reduced(Shared):
+    reduce: int = 1
+
+
 @pytest.mark.parametrize(("spec", "field"), [(OtherEta, "eta"), (OtherSteps, "steps")])
 def test_a_field_with_two_definitions_in_one_study_is_refused(spec, field):
     other = ps.arm(spec=spec)(_other)
@@ -197,9 +205,10 @@ def _other(spec):
     return descent(spec, 1.0, 0.1)
 
 
-def test_a_field_of_an_arm_cannot_have_a_name_that_the_verbs_use():
-    with pytest.raises(SpecError, match="a field cannot be called seed"):
-        ps.Study("taken", Shared(), (ps.arm(spec=Taken)(_other),))
+@pytest.mark.parametrize(("spec", "word"), [(Taken, "seed"), (Kept, "keep"), (Reduced, "reduce")])
+def test_a_field_of_an_arm_cannot_have_a_name_that_the_verbs_use(spec, word):
+    with pytest.raises(SpecError, match=f"a field cannot be called {word}"):
+        ps.Study("taken", Shared(), (ps.arm(spec=spec)(_other),))
 
 
 @pytest.mark.parametrize(

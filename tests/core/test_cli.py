@@ -214,6 +214,14 @@ def test_every_study_fits_on_a_page(phasescope, monkeypatch, study):
     assert len(phasescope("list", study).out.splitlines()) <= 50
 
 
+def test_list_names_a_file_in_the_command_that_it_advises(phasescope, tmp_path):
+    bare = tmp_path / "bare.py"
+    bare.write_text(MINE.replace("(weight_rises,)", "()"))
+    said = phasescope("list", bare).out
+    assert f"Run one: phasescope run {bare} squaring" in said
+    assert "claims" not in said  # it has none
+
+
 def test_list_takes_a_file(phasescope, mine):
     assert list(phasescope("list", mine, "--json").json["studies"]) == ["mine"]
 
@@ -423,6 +431,18 @@ def test_a_check_that_could_not_be_carried_out_is_exit_code_3(phasescope, unusua
     assert said.code == 3
     assert "1 check could not be carried out" in said.out
     assert "ZeroDivisionError" not in said.out.split("rows;")[1]
+
+
+def test_what_broke_a_check_stands_on_one_line_under_the_table_with_its_place(
+    phasescope, unusual, monkeypatch
+):
+    monkeypatch.setenv("COLUMNS", "80")
+    said = phasescope("check", unusual).out
+    table, _, below = said.partition("mine: ")
+    assert "see under" in table and "ZeroDivisionError" not in table
+    line = " ".join(below.split("  ! ")[1].split())
+    assert line.startswith("breaks (published) could not be checked: ZeroDivisionError: division ")
+    assert "unusual.py:" in line.replace(" ", "") and "`return 1 / 0`" in line
 
 
 def test_traceback_says_where_a_check_went_wrong(phasescope, unusual):

@@ -67,6 +67,11 @@ questions = {
     "keep=3": lambda: run(keep=3),
     "keep=loss": lambda: run(keep="loss"),
     "keep=[3]": lambda: run(keep=[3]),
+    "reduce=3": lambda: run(reduce=3),
+    "sweep reduce=loss": lambda: sweep(lam=[2, 3], reduce="loss"),
+    "runs()": lambda: ps.runs(),
+    "runs('regular_language')": lambda: ps.runs("regular_language"),
+    "sweeps('regular_language')": lambda: ps.sweeps("regular_language", lam=[2, 3]),
     "executor=3": lambda: sweep(lam=[2, 3], executor=3),
     "max_length=10**8": lambda: run(max_length=10**8),
     "a file of text": lambda: ps.run("/etc/passwd", "arm"),
@@ -107,6 +112,9 @@ SEED = "SpecError: regular_language: a seed is a whole number from 0 to 42949672
 SEEDS = "SpecError: regular_language: seeds are one or more different numbers from 0 to 4294967295, all of them whole, got "
 TIMES = "SpecError: regular_language: `at` is a list of times, such as at=[1, 10], got at="
 BLOCK = "SpecError: regular_language: a block has one or more lanes, got block="
+REDUCE = "SpecError: regular_language: reduce is a mapping of names to reductions, such as reduce="
+EVIDENCE = " asks for evidence of a claim, and takes the function of an arm, got "
+STORED = ". What the store holds is ps.stored(); a run is made by ps.run, a sweep by ps.sweep."
 KEEP = 'SpecError: regular_language.symmetric: keep is a list of names, such as keep=["loss"], got keep='
 
 
@@ -114,6 +122,17 @@ KEEP = 'SpecError: regular_language.symmetric: keep is a list of names, such as 
     ("question", "answer"),
     [
         ("seed=1.5", SEED + "1.5."),
+        ("reduce=3", REDUCE + '{"last": ps.final("loss")}, got reduce=3.'),
+        ("sweep reduce=loss", REDUCE + '{"last": ps.final("loss")}, got reduce=\'loss\'.'),
+        ("runs()", "SpecError: ps.runs(arm)" + EVIDENCE + "no arm" + STORED),
+        (
+            "runs('regular_language')",
+            f"SpecError: ps.runs(arm){EVIDENCE}'regular_language'{STORED}",
+        ),
+        (
+            "sweeps('regular_language')",
+            f"SpecError: ps.sweeps(arm){EVIDENCE}'regular_language'{STORED}",
+        ),
         ("seed=1.0", SEED + "1.0."),
         ("seed=a", SEED + "'a'."),
         ("seed=None", SEED + "None."),

@@ -92,7 +92,7 @@ class Maps:
 
 
 def runs(
-    arm: Arm,
+    arm: Arm | None = None,
     *,
     preset: str | None = None,
     seed: int = 0,
@@ -112,10 +112,12 @@ def runs(
     observables that are wanted, or what is made of them, as for `ps.run`. `changes`: fields of the Spec.
 
     **Returns:** a request, to be given to a claim or a figure.
+
+    **Raises:** `SpecError` if no arm is given: `ps.stored` lists what the store holds.
     """
     times = None if at is None else tuple(asked_times(at))
     return Runs(
-        arm=arm,
+        arm=_function(arm, "runs"),
         preset=preset,
         changes=tuple(sorted(changes.items())),
         seed=seed,
@@ -151,7 +153,7 @@ def sweeps(
     """
     given = untied(tied, fields)
     return Sweeps(
-        arm=arm,
+        arm=_function(arm, "sweeps"),
         preset=preset,
         changes=tuple(sorted((k, v) for k, v in given.items() if not _is_axis(v))),
         axes=tuple((k, tuple(v)) for k, v in given.items() if _is_axis(v)),
@@ -231,6 +233,17 @@ def maps(
     given = {name: tuple(v) if _is_axis(v) else v for name, v in fields.items()}
     times = None if at is None else tuple(asked_times(at))
     return Maps(claim, tuple(given.items()), regime, refine, times)
+
+
+def _function(arm: Any, asked: str) -> Arm:
+    """The arm of a request, which is a function and no name: nobody knows of which study."""
+    if not callable(arm):
+        got = "no arm" if arm is None else repr(arm)
+        raise SpecError(
+            f"ps.{asked}(arm) asks for evidence of a claim, and takes the function of an arm, got {got}. "
+            "What the store holds is ps.stored(); a run is made by ps.run, a sweep by ps.sweep."
+        )
+    return arm
 
 
 def _kept(names: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -16,15 +17,20 @@ from .terminal import plain_table, show_line
 PARTS = ("claims", "fields", "figures")
 
 
-def show_catalogues(found: dict[str, Any], parts: Collection[str] | None = None) -> None:
-    """All studies, if `parts` is None; else each study on a page, or those of its parts in full."""
+def show_catalogues(
+    found: dict[str, Any], parts: Collection[str] | None = None, called: str | None = None
+) -> None:
+    """All studies, if `parts` is None; else each study on a page, or those of its parts in full.
+
+    `called` is what the user called the one study: the path of a plain file is no name.
+    """
     if parts is None:
         _show_overview(found)
         return
     for name, entry in found.items():
         _show_title(name, entry)
         if not parts:
-            _show_page(name, entry)
+            _show_page(called or name, entry)
         if "fields" in parts:
             _show_fields(entry)
         if "claims" in parts:
@@ -54,11 +60,12 @@ def _show_page(name: str, entry: dict[str, Any]) -> None:
     fields = [f"{field}={known['default']}" for field, known in entry["fields"].items()]
     _paragraph("fields", fields, "--fields says what they mean, and the numbers of the presets")
     _paragraph("presets", entry["presets"], "--preset NAME of `run` and `sweep` takes one")
-    _paragraph("claims", _counted(entry["claims"]), "--claims lists them", len(entry["claims"]))
+    claims = entry["claims"]
+    _paragraph("claims", _counted(claims) if claims else (), "--claims lists them", len(claims))
     _paragraph("figures", entry["figures"], "--figures shows their captions")
     _show_citation(name, entry)
     arm = next(iter(entry["arms"]), "ARM")
-    show_line(f"Run one: phasescope run {name} {arm}", style="dim")
+    show_line(f"Run one: phasescope run {shlex.quote(name)} {arm}", style="dim", soft_wrap=True)
 
 
 def _show_citation(name: str, entry: dict[str, Any]) -> None:

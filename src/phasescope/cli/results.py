@@ -94,7 +94,7 @@ def _abreast(summary: dict[str, Any]) -> Iterator[tuple[list[float], dict[str, l
 def show_sweep_cost(costs: dict[str, Any]) -> None:
     """What a sweep would run."""
     show_line(
-        f"{_shape(costs)}; {costs['stored']} of the blocks are stored, {costs['missing']} would run."
+        f"{_shape(costs)}; blocks that are stored: {costs['stored']}, that would run: {costs['missing']}."
     )
 
 
@@ -104,8 +104,9 @@ def show_sweep(summary: dict[str, Any]) -> None:
     dims = ", ".join(f"{k}={n}" for k, n in summary["dims"].items())
     show_line(f"dims: {dims}; {summary['megabytes']:.3g} MB in memory")
     if summary["diverged"]:
+        left = _counted(summary["diverged"], "run")
         show_line(
-            f"{summary['diverged']} runs left the finite numbers (coordinate `diverged_at`); the others are intact."
+            f"{left} left the finite numbers (coordinate `diverged_at`); the others are intact."
         )
     _show_where(
         summary,

@@ -63,7 +63,8 @@ def expected_sentence(rows: list[dict], store: Path) -> str:
     missing = sum(row["missing"] for row in rows)
     asked = rows[0]["study"] if len(rows) == 1 else f"{len(rows)} studies"
     if not missing:
-        return f"{asked}: all {needed} runs are in {store}; only judging and drawing are left."
+        found = f"all {needed} runs are" if needed != 1 else "the run is"
+        return f"{asked}: {found} in {store}; only judging and drawing are left."
     known = [row for row in rows if row["seconds"] is not None]
     seconds = sum(row["seconds"] for row in known) / cores()
     disk = sum(row["megabytes"] for row in known)
@@ -77,7 +78,7 @@ def expected_sentence(rows: list[dict], store: Path) -> str:
     if any(row["study"] in MEASURED for row in rows):
         memory = f", up to {GIGABYTES:g} GB of memory"
     return (
-        f"{asked}: {missing} of {needed} runs are missing: {takes}{memory} "
+        f"{asked}: {missing} of {needed} runs {'is' if missing == 1 else 'are'} missing: {takes}{memory} "
         f"({free_megabytes(store) / 1e3:.3g} GB of disk are free)."
     )
 

@@ -24,7 +24,7 @@ from ..spec import Spec
 from ..study import Study
 from .sizes import bytes_of_records, check_sweep_fits
 from .sweep_tasks import Axes, Layout, Point, Task, extremes
-from .validate import check_read, is_axis, is_whole, seed_numbers, time_numbers
+from .validate import check_read, check_reduce, is_axis, is_whole, seed_numbers, time_numbers
 
 BLOCK_BYTES = 2**23  # of state that a block should not exceed on a CPU
 GPU_WIDTH = 8192  # lanes that fill a GPU
@@ -64,6 +64,7 @@ def lay_out(
         raise SpecError(f"{study.name}: a block has one or more lanes, got block={block!r}.")
     times = None if at is None else time_numbers(study, at)
     job = dataclasses.replace(Job(arm, first), at=times)
+    check_reduce(study, reduce)
     wanted = wanted_of(study.name, job, keep, reduce)
     job = job.wanting(wanted)
     lanes = _product(inner)

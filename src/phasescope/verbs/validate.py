@@ -44,6 +44,7 @@ def requested_job(
     job.plan()  # it is made, so that mistakes are found early
     if at is not None:
         job = _recorded_at(study, job, at)
+    check_reduce(study, reduce)
     return job.wanting(wanted_of(study.name, job, keep, reduce))
 
 
@@ -77,6 +78,15 @@ def unread(study: Study, arm: Arm, name: str) -> SpecError:
     return SpecError(
         f'{study.name}.{arm.__name__} does not read "{name}": it would change nothing. {who} Leave it out.'
     )
+
+
+def check_reduce(study: Study, reduce: Any) -> None:
+    """What is made of observables is named: a mapping, or pairs of names and reductions."""
+    if not (reduce is None or isinstance(reduce, Mapping | tuple)):
+        raise SpecError(
+            f"{study.name}: reduce is a mapping of names to reductions, such as "
+            f'reduce={{"last": ps.final("loss")}}, got reduce={reduce!r}.'
+        )
 
 
 def seed_number(study: Study, seed: Any) -> int:

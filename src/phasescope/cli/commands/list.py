@@ -23,4 +23,5 @@ def list_(
     asked = {"claims": claims, "fields": fields, "figures": figures}
     parts = [part for part, is_asked in asked.items() if is_asked]
     found = catalogues(study)
-    emit({"studies": found}, as_json, show_catalogues, found, parts if study or parts else None)
+    shown = parts if study or parts else None
+    emit({"studies": found}, as_json, show_catalogues, found, shown, study)
