@@ -3,6 +3,7 @@
 * Pages that live elsewhere in the repository (README files of studies, CONTRIBUTING, ...) are taken from there: one source.
 * A link to a file of the repository leads to its page; a file that has none (a study in one file) gets one that shows it.
 * The rows of the ledger behind a finding are set apart from it.
+* A picture on a line of its own leads to itself, at its full size.
 * Formulas become MathML when the site is built, so that it needs neither a script nor a network to show them.
 * Notebooks show what they printed, if they were executed (`docs/make_notebooks.py`, which `make docs` does), and can be taken
   along as .ipynb.
@@ -47,6 +48,7 @@ LANGUAGES = {".py": "python", ".toml": "toml", ".c": "c", ".cff": "yaml"}
 
 CODE = re.compile(r"(^```.*?^```$|`[^`\n]*`)", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
+PICTURE = re.compile(r'<p>(<img [^>]*src="([^":]+)"[^>]*>)</p>')
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 
 
@@ -144,14 +146,15 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
 
 
 def on_page_content(html_text: str, page: Any, config: Any, files: Files) -> str:
-    """Formulas as MathML; one on a line of its own scrolls where it is too wide."""
+    """Formulas as MathML; one on a line of its own scrolls where it is too wide. Pictures lead to themselves."""
 
     def drawn(found: re.Match[str]) -> str:
         display = found[1] == "div"
         math = str(formula(html.unescape(found[2]), display=display))
         return f'<div class="display">{math}</div>' if display else math
 
-    return FORMULA.sub(drawn, html_text)
+    with_links = PICTURE.sub(r'<p><a class="picture" href="\2">\1</a></p>', html_text)
+    return FORMULA.sub(drawn, with_links)
 
 
 def where_the_report_is() -> str:
