@@ -15,6 +15,7 @@ import typer.main
 
 from docs_blocks import agrees, blocks, carry_out, commands, prints
 from phasescope.cli import app as cli
+from phasescope.discovery import installed, is_built_in
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "CONTRIBUTING.md"]
@@ -71,7 +72,9 @@ def test_the_code_of_a_page_runs_and_gives_what_is_said(page, shared):
     assert run_page(page, full=False) == []
 
 
-NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("[a-z]*.md"))
+NOTEBOOKS = [
+    page for page in sorted((ROOT / "docs" / "notebooks").glob("*.md")) if page.stem != "index"
+]
 # Those that train for seconds; the other ones ask for runs that verdicts of the studies rest on.
 SHORT = ("linear_modes.md", "own_logs.md", "a_map.md")
 
@@ -79,6 +82,16 @@ SHORT = ("linear_modes.md", "own_logs.md", "a_map.md")
 @pytest.mark.parametrize("page", [p for p in NOTEBOOKS if p.name in SHORT], ids=lambda p: p.name)
 def test_the_code_of_a_short_notebook_runs_and_gives_what_is_said(page, shared):
     assert run_page(page, full=False) == []
+
+
+@pytest.mark.parametrize("page", NOTEBOOKS, ids=lambda p: p.name)
+def test_the_first_cell_of_a_notebook_installs_what_its_cells_ask_for(page):
+    first, *others = [block.text for block in blocks(page.read_text()) if block.language]
+    asked = set(re.findall(r'"(\w+)"', " ".join(others))) & installed().keys()
+    outside = {name for name in asked if not is_built_in(installed()[name])}
+    wanted = ["."] + [f"./examples/{name}" for name in sorted(outside)]
+    assert re.findall(r"pip install (.*)", first) == [" ".join(wanted)]
+    assert [path for path in wanted if not (ROOT / path / "pyproject.toml").exists()] == []
 
 
 @pytest.mark.full  # minutes of training; the claims that they name are judged by the tests of the studies

@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import phasescope as ps
+from docs_blocks import blocks
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -123,20 +124,42 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.full  # builds and installs for minutes
-def test_a_wheel_in_a_clean_environment_makes_a_verdict_without_the_repository(built, tmp_path):
+@pytest.fixture(scope="module")
+def clean(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of an environment of its own, with the wheel and nothing else of this repository."""
+    folder = tmp_path_factory.mktemp("clean")
     (wheel,) = built.glob("*.whl")
-    venv.create(tmp_path / "env", with_pip=True)
-    python = tmp_path / "env" / "bin" / "python"
-    run(python, "-m", "pip", "install", "--quiet", wheel, cwd=tmp_path)
-    command = tmp_path / "env" / "bin" / "phasescope"
+    venv.create(folder / "env", with_pip=True)
+    bin = folder / "env" / "bin"
+    run(bin / "python", "-m", "pip", "install", "--quiet", wheel, cwd=folder)
+    return bin
+
+
+@pytest.mark.full  # builds and installs for minutes
+def test_a_wheel_in_a_clean_environment_makes_a_verdict_without_the_repository(clean, tmp_path):
+    command = clean / "phasescope"
     assert run(command, "--version", cwd=tmp_path) == f"phasescope {ps.__version__}\n"
     assert "regular_language" in run(command, "list", cwd=tmp_path)
     assert "false" in run(
         command, "check", "regular_language", "--claim", "thm4.5-remark", cwd=tmp_path
     )
-    where = run(python, "-c", "import phasescope; print(phasescope.__file__)", cwd=tmp_path)
-    assert str(tmp_path) in where
+    where = run(
+        clean / "python", "-c", "import phasescope; print(phasescope.__file__)", cwd=tmp_path
+    )
+    assert str(clean.parent) in where
+
+
+@pytest.mark.full  # installs for minutes
+@pytest.mark.parametrize("name", ["linear_modes", "a_map", "own_logs"])
+def test_a_notebook_runs_elsewhere(name, clean, tmp_path):
+    """With the wheel and the example that its first cell installs, and without the repository."""
+    text = (ROOT / "docs" / "notebooks" / f"{name}.md").read_text()
+    cells = [block.text for block in blocks(text) if block.language == "python"]
+    assert "./examples/linear_modes" in cells[0]
+    example = ROOT / "examples" / "linear_modes"
+    run(clean / "python", "-m", "pip", "install", "--quiet", example, cwd=tmp_path)
+    (tmp_path / "notebook.py").write_text("\n".join(cells))
+    run(clean / "python", "notebook.py", cwd=tmp_path)
 
 
 @pytest.mark.full  # builds for a minute
