@@ -9,6 +9,7 @@ import xarray as xr
 import phasescope as ps
 from phasescope import Study, find
 from phasescope.discovery import installed, is_built_in
+from phasescope.ledger.headlines import BRACKET
 from phasescope.testing.headlines import Headline, bullets, headlines, untrue
 
 ROOT = Path(__file__).parents[1]
@@ -39,6 +40,18 @@ def all_of(study: str) -> list[Headline]:
 def test_a_headline_says_of_its_rows_what_is_established(name):
     study = find(name)
     assert [wrong for headline in all_of(name) for wrong in untrue(study, headline)] == []
+
+
+# A number, or a power of ten, that a word does not go on with: of "thm4.5" there is none.
+NUMBER = re.compile(r"(?<![\w.^-])\d[\d,]*(?:\.\d+)?")
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_number_in_readme_stands_on_the_page_of_its_study(name):
+    """Where the tests of the study hold it against the rows."""
+    page = NUMBER.findall(page_of(name))
+    texts = [BRACKET.sub("", headline.text) for headline in in_the_readme_about(name)]
+    assert [x for text in texts for x in NUMBER.findall(text) if x not in page] == []
 
 
 @pytest.mark.parametrize("name", STUDIES)

@@ -5,6 +5,7 @@ import pytest
 
 from phasescope.studies.co_occurrence import study
 from phasescope.studies.co_occurrence.claims import evidence
+from phasescope.studies.co_occurrence.claims.frozen_attention import cost_of_freezing
 from phasescope.studies.co_occurrence.closed_forms import late_time, population_late_time
 
 from ..contract import KeptEvidence, not_said
@@ -46,4 +47,29 @@ def test_the_page_says_when_the_output_just_above_the_threshold_changes_its_side
     by_law = run.s.values[before] - output[before] / rate  # straight on in log time
     assert turn == pytest.approx(by_law, abs=0.05)
     said = rf"At $n = 66$, $L = 20$ the output changes side at $\tau = e^{{{turn:.1f}}}$ only"
+    assert not_said("co_occurrence", said) == []
+
+
+def test_the_page_has_the_sizes_of_the_experiment_and_of_the_theorems():
+    theory, figure_1 = study.specify(None), study.specify("figure1")
+    common = 3
+    slots = figure_1.smallest_dim - common  # as many words if all of them were different
+    said = (
+        f"at $n = {theory.samples}$, $L = {theory.length}$, $m_1 = {theory.neurons}$, $\\zeta = {theory.zeta:g}$",
+        f"{figure_1.dim - common} words in {slots} irrelevant slots",
+    )
+    assert not_said("co_occurrence", *said) == []
+
+
+def test_the_page_says_what_frozen_attention_costs():
+    kept = KeptEvidence(study)
+    costs = [
+        np.sort(cost_of_freezing([kept.get(one)[0] for one in requests]).values.ravel())
+        for requests in ((evidence.figure_1,), evidence.large_start)
+    ]
+    (least, most), largest = costs[0][[0, -1]], costs[1][-1]
+    said = (
+        f"frozen at its start it costs {100 * least:.1f} to {100 * most:.1f}% in the experiment and at most "
+        rf"{100 * largest:.2f}% in the theorems' regime at $\zeta = 1$"
+    )
     assert not_said("co_occurrence", said) == []

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from phasescope.studies.lazy_to_rich.claims import evidence
 from phasescope.studies.lazy_to_rich.closed_forms import largest_target, plateau_share
-from phasescope.studies.lazy_to_rich.spec import Spec
+from phasescope.studies.lazy_to_rich.spec import Spec, presets
 
 from ..contract import not_said
 
@@ -17,6 +18,7 @@ def test_the_page_has_the_numbers_of_figure_1():
         rf"$1-\sqrt{{1-2w^{{\star4}}}}$ of the loss, {100 * share:.1f} % there",
         f"{100 * (1 - share):.0f} % of the induction head's loss is gone",
         rf"for $w^\star < c$ with a $c$ that is {largest_target():.3f}",
+        rf"is more than ${0.01 * figure_1.w_star:.4f}$ before training begins",
         rf"$(L-3)e^{{-(L-3)\sigma}} < 10^{{-4}}$, where it is {keys * np.exp(-keys * figure_1.sigma):.0f}",
     )
     assert not_said("lazy_to_rich", *said) == []
@@ -25,4 +27,13 @@ def test_the_page_has_the_numbers_of_figure_1():
 def test_the_page_says_how_much_of_the_4_gram_stage_one_leaves():
     slope = 0.9404  # ours-stage1-end measures it
     said = f"end at a slope of {slope:.2f}, which leaves {100 * np.exp(-2 * slope):.0f} % of the 4-gram's loss for ever"
+    assert not_said("lazy_to_rich", said) == []
+
+
+def test_the_page_says_how_many_steps_are_taken_by_default():
+    small, full = evidence.figure_1.small, evidence.figure_1.full
+    (few, batch), whole = (dict(small.changes)[k] for k in ("steps", "batch")), presets["figure_1"]
+    assert batch == whole.batch / 4
+    assert "steps" not in dict(full.changes)
+    said = f"with a quarter of the batch and for {few:,} of the {whole.steps:,} steps"
     assert not_said("lazy_to_rich", said) == []

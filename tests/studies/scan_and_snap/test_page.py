@@ -1,10 +1,13 @@
 """Numbers on the study's page that no row measures: a closed form, and mixtures beside that of the ledger."""
 
+import re
+
 import numpy as np
 
-from phasescope.studies.scan_and_snap import closed_forms
+from phasescope.studies.scan_and_snap import closed_forms, study
 from phasescope.studies.scan_and_snap.claims.attention import MIXTURES
 from phasescope.studies.scan_and_snap.claims.tables.mixtures import random_mixtures
+from phasescope.studies.scan_and_snap.data import syn
 
 from ..contract import not_said
 
@@ -26,3 +29,40 @@ def test_the_page_says_how_many_common_logits_grow_for_other_mixtures():
     most, least = share(2, 2.0), share(5, 0.5)
     said = f"{most:.0%} for two and a shape of 2, {least:.0%} for five and a shape of 0.5"
     assert not_said("scan_and_snap", said) == []
+
+
+def numbers_of(claim):
+    """Those of the formula of a regression, which its check compares with the runs."""
+    (found,) = (c for c in study.claims if c.id == claim)
+    return [float(x) for x in re.findall(r"-?\d+\.\d+", found.typed.tex)]
+
+
+def test_the_page_rounds_what_regressions_compare():
+    lags = numbers_of("ours-lag-numbers")[:4]  # at eta_Z / eta_Y of 0.01 to 10
+    falls = np.array(numbers_of("ours-lem4-numbers")).reshape(3, 3)  # training, decoupled, (10)
+    ratios = falls[2] / falls[0]
+    lead = numbers_of("ours-short-sequences")[1]
+    said = (
+        f"the `lag` falls from {lags[0]:.2f} to {lags[-1]:.2f}",
+        f"falls {min(ratios):.0f} to {max(ratios):.0f} times less than by (10)",
+        f"at T = 128 the top logit is {lead:.2f} ahead",
+    )
+    assert not_said("scan_and_snap", *said) == []
+
+
+def test_the_page_has_the_share_of_common_logits_that_grow_in_the_ledger():
+    table = random_mixtures(**dict(MIXTURES.arguments))
+    share = float((table.z_ct > 0).mean())
+    said = f"{share:.0%} for two distinct tokens and a Gamma shape of 0.5, as in the ledger"
+    assert not_said("scan_and_snap", said) == []
+
+
+def test_the_page_has_the_sizes_and_the_overlap_of_syn_small():
+    spec = study.specify(None)
+    P = np.asarray(syn(spec).P)
+    first, second = P / np.linalg.norm(P, axis=1, keepdims=True)
+    said = (
+        f"vocabulary of {spec.context} counts context tokens; the softmax has {spec.M:.0f} outputs",
+        rf"Syn-Small starts at $\rho = {first @ second:.2f}$",
+    )
+    assert not_said("scan_and_snap", *said) == []

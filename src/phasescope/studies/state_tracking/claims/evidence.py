@@ -23,7 +23,7 @@ copying = ps.runs(
     at=[0, 100, 300, 1500],
 )
 
-# Stage 1 at d = 1e6, q = 10 (kappa = 370): features emerge one by one.
+# Stage 1 at d = 1e6, q = 10 (kappa = 372): features emerge one by one.
 EMERGED = 70_000
 emerging = {
     group: ps.sweeps(features, group=group, seeds=2, steps=EMERGED, at=[0, EMERGED])
@@ -34,7 +34,7 @@ learning_C3 = ps.runs(
     features, group="C3", steps=EMERGED, at=[0, 1, 100, *range(5000, 20_001, 50), 35_000, EMERGED]
 )
 learning_S3 = ps.runs(features, group="S3", steps=40_000)
-# kappa = 1e-3 (d = 1e4, q = 4): the linear trap.
+# kappa = 0.008 (d = 1e4, q = 4): the linear trap.
 trapped = {
     g: ps.runs(features, group=g, vocabulary=1e4, power=4, steps=20_000) for g in ("C3", "C4")
 }
