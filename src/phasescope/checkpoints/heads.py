@@ -68,7 +68,8 @@ class Attention:
             }
         )
         self.losses.append(loss)
-        self._first, self._before = first, pattern
+        self._first = first
+        self._before = pattern
 
     def dataset(self, time: xr.DataArray) -> xr.Dataset:
         """What was measured, over the steps, layers and heads."""

@@ -39,15 +39,28 @@ class Family:
 
 FAMILIES = {
     "gpt2": Family(
-        "GPT2Config", "GPT2LMHeadModel", re.compile(r"wte\.weight$"), re.compile(r"(?:^|\.)h\.(\d+)\."),
-        "n_layer", "n_embd", "n_head", "n_positions", True,
+        config="GPT2Config",
+        model="GPT2LMHeadModel",
+        embedding=re.compile(r"wte\.weight$"),
+        layer=re.compile(r"(?:^|\.)h\.(\d+)\."),
+        layers="n_layer",
+        width="n_embd",
+        heads="n_head",
+        positions="n_positions",
+        is_tied=True,
     ),
     "gpt_neox": Family(
-        "GPTNeoXConfig", "GPTNeoXForCausalLM", re.compile(r"embed_in\.weight$"),
-        re.compile(r"(?:^|\.)layers\.(\d+)\."), "num_hidden_layers", "hidden_size",
-        "num_attention_heads", "max_position_embeddings", False,
+        config="GPTNeoXConfig",
+        model="GPTNeoXForCausalLM",
+        embedding=re.compile(r"embed_in\.weight$"),
+        layer=re.compile(r"(?:^|\.)layers\.(\d+)\."),
+        layers="num_hidden_layers",
+        width="hidden_size",
+        heads="num_attention_heads",
+        positions="max_position_embeddings",
+        is_tied=False,
     ),
-}  # fmt: skip
+}
 ROTARY = ("rope_scaling", "rope_parameters")
 NOT_PASSED = (
     "auto_map",

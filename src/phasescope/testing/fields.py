@@ -242,8 +242,14 @@ def _call_derive(
         name: draw.uniform(0.1, 1.0, (len(times), *x.shape))
         for name, x in known(measured[0]).items()
     }
-    names = [stage.name for stage in plan.stages]
-    records = to_dataset(type(measured[0]), made_up, times, stages, names, plan.coords, ())
+    records = to_dataset(
+        type(measured[0]),
+        made_up,
+        time=times,
+        stage=stages,
+        stage_names=[stage.name for stage in plan.stages],
+        coords=plan.coords,
+    )
     numbers = {k: getattr(spec, k) for k in (*float_fields(spec), *continuous_fields(arm))}
     records = records.assign_coords(
         {k: v for k, v in numbers.items() if v is not None} | {"diverged_at": np.nan}

@@ -188,8 +188,9 @@ def _claim(claim: Claim) -> Iterator[str]:
     parameters = inspect.signature(claim.check).parameters.values()
     named = sum(p.kind != inspect.Parameter.VAR_POSITIONAL for p in parameters)
     any_number = named < len(parameters)  # `*runs`: one or more
+    wanted = max(named, 1) if any_number else named
     for regime in claim.regimes:
-        given, wanted = len(regime.evidence), max(named, 1) if any_number else named
+        given = len(regime.evidence)
         if given < wanted or (given > wanted and not any_number):
             wants = f"{wanted} or more" if any_number else wanted
             yield f"claim {claim.id}, {regime.name}: the check takes {wants} datasets, the evidence gives {given}"

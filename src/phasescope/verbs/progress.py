@@ -64,7 +64,9 @@ class _Bars:
 
     @contextlib.contextmanager
     def __call__(self, label: str, total: float) -> Iterator[Tick]:
-        began, done, task = time.monotonic(), 0.0, None
+        began = time.monotonic()
+        done = 0.0
+        task = None
 
         def tick(amount: float) -> None:
             nonlocal done, task

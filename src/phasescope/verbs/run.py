@@ -167,7 +167,7 @@ def find_or_run(
     if identity is None or context.store is None:
         result = _run_unstored(study, job, context, identity, width, label)
     else:
-        result = _run_stored(study, job, context, context.store, identity, label, throw)
+        result = _run_stored(study, job, context, context.store, identity, label=label, throw=throw)
     labelled(result.dataset, study)
     if job.wanted.reduce:  # the time has a unit now
         told = tell_reductions(result.dataset, job.wanted.reduce)
@@ -195,6 +195,7 @@ def _run_stored(
     context: Context,
     store: Store,
     identity: Identity,
+    *,
     label: str,
     throw: bool,
 ) -> Result:

@@ -15,10 +15,8 @@ from ..claims.initialisation import usually
 from ..claims.parts import by_width, told
 from ..claims.phase_1 import overlaps_of_values_stay_close_to_their_start
 from ..claims.phase_2_lemmas import the_exponent_of_the_loss_tends_to_one
-from ..claims.read_out import (
-    the_read_out_stands_still_in_wide_networks,
-    the_value_matrix_learns_little,
-)
+from ..claims.read_out import the_read_out_stands_still_in_wide_networks
+from ..claims.values import the_value_matrix_learns_little
 from ..closed_forms import threshold
 from ..phases import at_the_end, spec_of
 from ..theory import orthogonal

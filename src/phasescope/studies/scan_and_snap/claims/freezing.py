@@ -17,8 +17,8 @@ from phasescope import claim, on
 from ..phases import drop, late, moving, top_logit
 from . import evidence
 from .bounds import kept, last_digit
+from .closed_theory import by_ratio
 from .premises import one_common_token
-from .pull import by_ratio
 
 WHAT = "velocity / that of the pull on the current F"
 
