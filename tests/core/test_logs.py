@@ -220,6 +220,74 @@ def test_an_archive_that_unpacks_to_more_than_a_log_is_refused(tmp_path, monkeyp
         ps.logged(tmp_path / "log.npz")
 
 
+def as_large_parquet(folder):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    table = pa.table({"step": np.arange(99_999.0), "loss": np.zeros(99_999)})
+    pq.write_table(table, folder / "log.parquet")
+    return folder / "log.parquet"
+
+
+def as_large_netcdf(folder):
+    """A variable of which nothing was written takes no room."""
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(folder / "log.nc", "w") as file:
+        file.create_dataset("step", data=np.arange(3.0))
+        file.create_dataset("loss", shape=(3, 10**11), dtype="f8", chunks=(1, 1024))
+    return folder / "log.nc"
+
+
+@pytest.mark.filterwarnings("ignore:The 'phony_dims' kwarg")
+@pytest.mark.parametrize("written", [as_large_parquet, as_large_netcdf])
+def test_a_small_file_of_a_large_log_is_refused_before_it_is_read(written, tmp_path, monkeypatch):
+    from phasescope.logs import binary
+
+    monkeypatch.setattr(binary, "LARGEST", 2**20)
+    with pytest.raises(ps.LogError, match="unpacks to"):
+        ps.logged(written(tmp_path))
+
+
+def npy(shape, numbers=b""):
+    """A file of one array, of a shape that its numbers need not have."""
+    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}}}\n".encode()
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + numbers
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("loss.npy", npy("(10000000000000,)")),
+        ("loss.npy", npy("(3, 0, 10000000000000000000000)")),
+        ("loss.npy", npy("(" + 999 * "[")),
+        ("loss", b"no array"),
+    ],
+    ids=["too large", "sizes too large", "no header", "no array"],
+)
+def test_an_archive_with_an_array_that_is_none_is_one_clear_error(name, data, tmp_path):
+    with zipfile.ZipFile(tmp_path / "log.npz", "w") as archive:
+        archive.writestr("step.npy", npy("(3,)", STEPS.astype("<f8").tobytes()))
+        archive.writestr(name, data)
+    with pytest.raises(ps.LogError, match=r"log\.npz") as error:
+        ps.logged(tmp_path / "log.npz")
+    assert "\n" not in str(error.value)
+
+
+def test_an_archive_behind_a_password_is_one_clear_error(tmp_path):
+    file = as_npz(tmp_path)
+    data = bytearray(file.read_bytes())
+    for begin, place in ((b"PK\x01\x02", 8), (b"PK\x03\x04", 6)):
+        data[data.find(begin) + place] |= 1
+    file.write_bytes(data)
+    with pytest.raises(ps.LogError, match="encrypted"):
+        ps.logged(file)
+
+
+def test_a_column_of_an_array_without_end_is_one_clear_error(tmp_path):
+    (tmp_path / "log.csv").write_text("step,x[0],x[99999999999999]\n1,2,3\n")
+    with pytest.raises(ps.LogError, match=r'there is no column "x\[1\]" among'):
+        ps.logged(tmp_path / "log.csv")
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

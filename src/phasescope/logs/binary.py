@@ -30,19 +30,27 @@ def read_npz(file: Path) -> Columns:
     """The arrays of an archive of NumPy."""
     try:
         with zipfile.ZipFile(file) as archive:
-            size = sum(member.file_size for member in archive.infolist())
-        if size > LARGEST:
-            raise LogError(
-                f"{file} unpacks to {size / 2**30:.3g} GiB; a log may take {LARGEST / 2**30:g}. Log fewer records."
-            )
+            _check_size(file, sum(member.file_size for member in archive.infolist()))
         with np.load(file, allow_pickle=False) as found:
-            return {name: found[name] for name in found.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as problem:
-        if isinstance(problem, LogError):
-            raise
+            arrays = {name: found[name] for name in found.files}
+    except LogError:
+        raise
+    except Exception as problem:  # the reader raises whatever it meets
         raise LogError(
-            f"{file} cannot be read as an archive of NumPy arrays (.npz): {problem}"
+            f"{file} cannot be read as an archive of NumPy arrays (.npz): {_first_line(problem)}"
         ) from None
+    for name, values in arrays.items():
+        if not isinstance(values, np.ndarray):
+            raise LogError(f"{file} holds {name}, which is no array of NumPy (.npy).")
+    return arrays
+
+
+def _check_size(file: Path, size: int) -> None:
+    """Refuse what is small on a disk and large in memory."""
+    if size > LARGEST:
+        raise LogError(
+            f"{file} unpacks to {size / 2**30:.3g} GiB; a log may take {LARGEST / 2**30:g}. Log fewer records."
+        )
 
 
 def read_parquet(file: Path) -> Columns:
@@ -53,13 +61,19 @@ def read_parquet(file: Path) -> Columns:
     except ImportError:
         raise missing(f"{file}: parquet", "pyarrow") from None
     try:
-        table = pq.read_table(file)
+        with pq.ParquetFile(file) as opened:
+            numbers = [
+                field.name
+                for field in opened.schema_arrow
+                if pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
+            ]
+            _check_size(file, 8 * opened.metadata.num_rows * len(numbers))
+            table = opened.read(columns=numbers)
     except (pa.ArrowException, OSError) as problem:
         raise LogError(f"{file} cannot be read as parquet: {_first_line(problem)}") from None
     return {
         name: np.asarray(column.cast(pa.float64()).to_numpy(), float)
         for name, column in zip(table.column_names, table.columns, strict=True)
-        if pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
     }
 
 
@@ -77,7 +91,11 @@ def read_netcdf(file: Path) -> xr.Dataset:
             raise missing(f"{file}: netCDF 4", "h5netcdf and h5py") from None
     try:
         engine = "h5netcdf" if is_version_4 else "scipy"
-        return xr.load_dataset(file, engine=engine, decode_times=False)
+        with xr.open_dataset(file, engine=engine, decode_times=False) as opened:
+            _check_size(file, opened.nbytes)
+            return opened.load()
+    except LogError:
+        raise
     except Exception as problem:  # the readers raise whatever they meet
         raise LogError(f"{file} cannot be read as netCDF: {_first_line(problem)}") from None
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -48,12 +49,22 @@ def _joined(name: str, entries: Mapping[tuple[int, ...], np.ndarray], where: str
             f'{where}: the columns "{name}[...]" have indices of {_told(ranks)} numbers: an array has one number of axes.'
         )
     shape = tuple(max(axis) + 1 for axis in zip(*entries, strict=True))
-    if int(np.prod(shape)) != len(entries):
-        missing = next(index for index in np.ndindex(shape) if index not in entries)
+    if math.prod(shape) != len(entries):
+        missing = next(index for index in _indices(shape) if index not in entries)
         wanted = ",".join(map(str, missing))
         raise LogError(f'{where}: there is no column "{name}[{wanted}]" among "{name}[...]".')
     rows = [entries[index] for index in np.ndindex(shape)]
     return np.stack(rows, axis=1).reshape(len(rows[0]), *shape)
+
+
+def _indices(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """All indices of an array of a shape, however large it would be, the last axis fastest."""
+    for number in range(math.prod(shape)):
+        index = []
+        for size in reversed(shape):
+            number, place = divmod(number, size)
+            index.append(place)
+        yield tuple(reversed(index))
 
 
 def _told(numbers: Sequence[int] | set[int]) -> str:
