@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 
 import jax.numpy as jnp
 import numpy as np
@@ -288,6 +289,10 @@ def test_a_file_that_is_none_is_one_line(tmp_path):
     (tmp_path / "a.npz").write_text("nothing")
     with pytest.raises(SpecError, match="it cannot be read: it is no archive of NumPy arrays"):
         ps.replay(toys.study, targets, tmp_path / "a.npz", store=False)
+    with zipfile.ZipFile(tmp_path / "b.npz", "w") as archive:
+        archive.writestr("x", b"no array")
+    with pytest.raises(SpecError, match="it cannot be read: x in it is no array of NumPy"):
+        ps.replay(toys.study, targets, tmp_path / "b.npz", store=False)
 
 
 def test_a_token_of_another_class_is_not_counted():

@@ -22,7 +22,11 @@ def arrays_in(file: Path, asked: str) -> dict[str, np.ndarray]:
             if not zipfile.is_zipfile(file):
                 raise ValueError("it is no archive of NumPy arrays")
             with np.load(file, allow_pickle=False) as found:
-                return {name: found[name] for name in found.files}
+                arrays = {name: found[name] for name in found.files}
+            for name, values in arrays.items():
+                if not isinstance(values, np.ndarray):
+                    raise ValueError(f"{name} in it is no array of NumPy (.npy)")
+            return arrays
         if file.suffix == ".safetensors":
             from safetensors.numpy import load_file
 
