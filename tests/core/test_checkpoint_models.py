@@ -308,3 +308,13 @@ def test_a_pickle_that_unpacks_to_more_than_it_is_is_refused(tmp_path):
             packed.writestr(name, data)
     with pytest.raises(ps.ProbeError, match=r"unpacks to 40.* bytes, more than it has"):
         ps.probe(tmp_path / "b.pt", pickles=True)
+
+
+def test_a_tensor_of_few_numbers_that_stand_for_many_is_refused_before_they_are_made(tmp_path):
+    """Torch keeps 1,000 numbers of these ten thousand million, of which a flat copy would take 37 GiB."""
+    torch.save({"q_proj": torch.zeros(1000).expand(10**7, 1000)}, tmp_path / "a.pt")
+    assert (tmp_path / "a.pt").stat().st_size < 10_000
+    with pytest.raises(
+        ps.ProbeError, match=r"q_proj has 10000000000 numbers, more than are stored"
+    ):
+        ps.probe(tmp_path / "a.pt", pickles=True)

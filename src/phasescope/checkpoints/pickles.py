@@ -81,6 +81,10 @@ def _tensor(name: str, x: Any, file: Path) -> Tensor:
     dtype = DTYPES.get(str(x.dtype).removeprefix("torch."))
     if dtype is None or x.is_sparse or x.layout != _strided():
         raise ProbeError(f"{file}: {name} is a tensor of {x.dtype} that cannot be read.")
+    if x.numel() * x.element_size() > x.untyped_storage().nbytes():
+        raise ProbeError(
+            f"{file}: {name} has {x.numel()} numbers, more than are stored of it, since some stand for many, and is not read."
+        )
     return Tensor(name, dtype, tuple(int(n) for n in x.shape), _reader(x))
 
 
