@@ -18,7 +18,7 @@ from phasescope.store import Store
 from phasescope.verbs.check_cost import check_cost
 from phasescope.verbs.context import Context, default_context
 from phasescope.verbs.expected import MEASURED, expected_sentence, typical_of
-from phasescope.verbs.progress import no_meter
+from phasescope.verbs.progress import no_meter, pace_of
 from phasescope.verbs.progress_lines import Lines
 
 KEPT = Path(__file__).with_name("data") / "store_0_1"
@@ -64,6 +64,38 @@ def test_a_single_study_is_not_announced(capsys):
     Context(None, Lines()).begin("mine", 1, 1, 10)
     Context(None, no_meter).begin("mine", 1, 2, 10)
     assert capsys.readouterr().err == ""
+
+
+def shown_of(monkeypatch, file, study, arm, **changes):
+    """What a terminal shows of a run that lasts longer than nothing."""
+    monkeypatch.setattr("phasescope.verbs.progress.PATIENCE", 0.0)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "140")
+    with open(file, "w") as screen:
+        monkeypatch.setattr(screen, "isatty", lambda: True, raising=False)
+        monkeypatch.setattr(sys, "stderr", screen)
+        ps.run(study, arm, store=False, **changes)
+    return file.read_text()
+
+
+def test_how_long_is_left_is_said_of_steps_and_not_of_a_flow(monkeypatch, tmp_path):
+    steps = shown_of(monkeypatch, tmp_path / "steps", toys.study, "quadratic")
+    assert "toys.quadratic" in steps and "/s" in steps
+    flow = shown_of(monkeypatch, tmp_path / "flow", "linear_modes", "flow", epsilon=1e-4)
+    assert "linear_modes.flow" in flow
+    assert "left" not in flow and "/s" not in flow
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "seconds", "said"),
+    [
+        (0.0, 10.0, 5.0, "0/s"),
+        (5.0, 10.0, 5.0, "1/s, 0:00:05 left"),
+        (10.0, 10.0, 5.0, "2/s, 0:00:00 left"),
+    ],
+)
+def test_the_pace_says_how_much_is_left(done, total, seconds, said):
+    assert pace_of(done, total, seconds) == said
 
 
 # --- what it will take ----------------------------------------------------------------------------------------------

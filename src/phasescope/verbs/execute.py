@@ -22,6 +22,7 @@ from ..store import Draft, Resumed
 from ..study import Study
 from .context import Context, Stopped
 from .outlook import Outlook
+from .progress import uneven
 from .sizes import check_record_times, check_run_ends, check_run_fits
 from .under_way import run_under_way
 
@@ -102,7 +103,9 @@ def execute_with_checkpoints(
     checkpoints = Checkpoints(draft, resumed, engine_path(job))
     last_sound: Chunk | None = None
     diverged: Divergence | None = None
-    meter = context.meter(label or f"{study.name}.{job.arm.__name__}", total_work(plan))
+    counts_steps = all(stage.dynamics.divisible for stage in plan.stages)
+    measured = context.meter if counts_steps else uneven(context.meter)
+    meter = measured(label or f"{study.name}.{job.arm.__name__}", total_work(plan))
     before = work_before(plan, start[0]) if start is not None else 0.0
     outlook = Outlook(context, f"{study.name}.{job.arm.__name__}", plan, total_work(plan) - before)
     with run_under_way(), meter as tick, _saving_on_interrupt(checkpoints):

@@ -6,6 +6,7 @@ Nothing is shown for what is over within a second.
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 import threading
 import time
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import IO, Any, TextIO, cast
 
-from .progress_lines import Lines, short
+from .progress_lines import Lines, clock, short
 
 Tick = Callable[[float], None]
 Meter = Callable[[str, float], AbstractContextManager[Tick]]
@@ -33,6 +34,18 @@ def bars(wanted: bool | None = None) -> Meter:
     if wanted or sys.stderr.isatty():
         return _Bars()
     return Lines()
+
+
+def uneven(meter: Meter) -> Meter:
+    """The meter for work of which the pace tells nothing, as along a flow, which goes the faster the later."""
+    return functools.partial(meter, even=False) if isinstance(meter, _Bars) else meter
+
+
+def pace_of(done: float, total: float, seconds: float) -> str:
+    """How fast work of one pace goes on, and how long it will still take."""
+    rate = done / max(seconds, 1e-9)
+    left = f", {clock((total - done) / rate)} left" if rate > 0 else ""
+    return f"{short(rate)}/s{left}"
 
 
 class _Unfailing:
@@ -63,7 +76,7 @@ class _Bars:
         self._users = 0
 
     @contextlib.contextmanager
-    def __call__(self, label: str, total: float) -> Iterator[Tick]:
+    def __call__(self, label: str, total: float, even: bool = True) -> Iterator[Tick]:
         began = time.monotonic()
         done = 0.0
         task = None
@@ -74,8 +87,8 @@ class _Bars:
             if task is None and time.monotonic() - began > PATIENCE:
                 task = self._join(label, total)
             if task is not None:
-                rate = done / max(time.monotonic() - began, 1e-9)
-                self._display.update(task, completed=done, rate=f"{short(rate)}/s")
+                pace = pace_of(done, total, time.monotonic() - began) if even else ""
+                self._display.update(task, completed=done, pace=pace)
 
         try:
             yield tick
@@ -91,19 +104,18 @@ class _Bars:
             Progress,
             TextColumn,
             TimeElapsedColumn,
-            TimeRemainingColumn,
         )
 
         with self._lock:
             if self._display is None:
                 self._display = Progress(
                     TextColumn("{task.description}"), BarColumn(bar_width=30), MofNCompleteColumn(),
-                    TextColumn("{task.fields[rate]}"), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(),
+                    TimeElapsedColumn(), TextColumn("{task.fields[pace]}"),
                     console=Console(file=cast(IO[str], _Unfailing(sys.stderr))), transient=True,
                 )  # fmt: skip
                 self._display.start()
             self._users += 1
-            return self._display.add_task(label, total=total, rate="")
+            return self._display.add_task(label, total=total, pace="")
 
     def _leave(self, task) -> None:
         with self._lock:
