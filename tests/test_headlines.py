@@ -43,7 +43,7 @@ def test_a_headline_says_of_its_rows_what_is_established(name):
 
 
 # A number, or a power of ten, that a word does not go on with: of "thm4.5" there is none.
-NUMBER = re.compile(r"(?<![\w.^-])\d[\d,]*(?:\.\d+)?")
+NUMBER = re.compile(r"(?<![\w.^-])\d+(?:,\d{3})*(?:\.\d+)?")
 
 
 @pytest.mark.parametrize("name", STUDIES)
