@@ -25,7 +25,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 import phasescope as ps
-from phasescope.engine.job import Job
+from phasescope.engine.job import Job as EngineJob
 from phasescope.errors import SpecError, StoreError
 from phasescope.page import answers, datasets, guard, lab, preview
 from phasescope.page.app import application
@@ -562,7 +562,7 @@ def test_previews_go_as_far_as_there_is_time_for(monkeypatch):
         reach = preview.next_reach(reach, 0.001)
     assert reach == 1.0
     study = ps.find("linear_modes")
-    job = Job(study.arm("logistic"), study.spec)
+    job = EngineJob(study.arm("logistic"), study.spec)
     times = preview.planned_times(job)
     assert times is not None
     monkeypatch.setattr(preview, "LONGEST", 60.0)  # the program is compiled
