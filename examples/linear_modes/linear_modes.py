@@ -85,7 +85,7 @@ def every_mode_is_logistic(flow, logistic):
 )
 def stronger_modes_are_learnt_first(flow):
     """Mode i is half learnt before mode j whenever s_i > s_j."""
-    return ps.increasing(ps.crossing(flow.progress, 0.5), "half-times")
+    return ps.increasing(ps.crossing(flow.progress, 0.5), "half-times", along="mode")
 
 
 @ps.claim(
