@@ -126,6 +126,10 @@ def test_what_is_random_or_large_is_refused_with_the_reason(arm, changes, why):
 FUNCTIONS = {
     "moving": lambda x: jnp.concatenate([x[::-1], x[2:4]]).reshape(2, -1).T,
     "gather beyond the end": lambda x: x.at[jnp.array([1, 99])].get(mode="fill"),
+    "gather beyond the end, of what was asked for": lambda x: (
+        jnp.take(x, jnp.arange(4) + 1, mode="fill", fill_value=0),
+        (x > 0).at[jnp.array([1, 99])].get(mode="fill"),
+    ),
     "setting": lambda x: x.at[1:3].set(x[:2] * x[2:4]),
     "adding by index": lambda x: jnp.zeros(3).at[jnp.array([0, 2, 0, 1])].add(x),
     "matrix product": lambda x: jnp.outer(x, x) @ jnp.arange(12.0).reshape(4, 3),
@@ -148,6 +152,14 @@ def test_a_function_on_small_arrays_is_the_same_on_lanes(word):
         jax.tree.map(same, found, expected)
         kinds = [x.dtype for x in jax.tree.leaves(found)]
         assert kinds == [x.dtype for x in jax.tree.leaves(expected)]
+
+
+@pytest.mark.parametrize(
+    "function", [lambda x: x[:0].sum() + x, lambda x: jnp.zeros((3, 0)) @ x[:0] + x[0]]
+)
+def test_a_sum_over_nothing_is_left_to_the_ordinary_path(function):
+    with exact_numbers(), pytest.raises(Unfusable, match="it sums over nothing"):
+        on_two_lanes(function, jnp.array([0.5, -1.25]))
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

@@ -103,7 +103,7 @@ def moved(builder: Builder, eqn: Any, inputs: Sequence[np.ndarray]) -> list[np.n
     size = sum(math.prod(v.aval.shape) for v in eqn.outvars)
     if size > LARGEST_ARRAY:
         raise Unfusable(f"it has an array of {size} numbers")
-    nothing = _nothing(builder, eqn.outvars[0].aval.dtype)
+    nothing = _nothing(builder, eqn.outvars[0].aval.dtype, eqn.params.get("fill_value"))
     found = []
     for chosen in map(np.asarray, evaluate(eqn.primitive, positions, parameters)):
         nodes = [scalars[i] if i != OUTSIDE else nothing for i in chosen.ravel()]
@@ -111,11 +111,13 @@ def moved(builder: Builder, eqn: Any, inputs: Sequence[np.ndarray]) -> list[np.n
     return found
 
 
-def _nothing(builder: Builder, dtype: np.dtype) -> Node:
-    """What stands for an entry that does not exist."""
+def _nothing(builder: Builder, dtype: np.dtype, asked: Any) -> Node:
+    """What stands for an entry that does not exist: what was asked for, else what JAX puts there."""
+    if asked is not None:
+        return builder.constant(asked, dtype)
     if dtype.kind == "f":
         return builder.constant(np.nan, dtype)
-    return builder.constant(0 if dtype.kind == "b" else np.iinfo(dtype).min, dtype)
+    return builder.constant(True if dtype.kind == "b" else np.iinfo(dtype).min, dtype)
 
 
 def scattered(combine: Combine, eqn: Any, x: np.ndarray, indices: Any, updates: np.ndarray) -> Any:
@@ -150,8 +152,9 @@ def reduced(combine: Combine, x: np.ndarray, axes: Sequence[int]) -> np.ndarray:
     """The scalars along some axes combined, in order."""
     kept = [axis for axis in range(x.ndim) if axis not in axes]
     shape = [x.shape[axis] for axis in kept]
-    rows = np.transpose(x, [*kept, *axes]).reshape(math.prod(shape), -1)
-    return array_of([functools.reduce(combine, row.tolist()) for row in rows], shape)
+    count = math.prod(x.shape[axis] for axis in axes)
+    rows = np.transpose(x, [*kept, *axes]).reshape(math.prod(shape), count)
+    return array_of([_combined(combine, row.tolist()) for row in rows], shape)
 
 
 def accumulated(combine: Combine, x: np.ndarray, axis: int, reverse: bool) -> np.ndarray:
@@ -182,8 +185,15 @@ def contracted(
         for row in rows:
             for column in columns:
                 products = [multiply(a, b) for a, b in zip(row, column, strict=True)]
-                scalars.append(functools.reduce(add, products))
+                scalars.append(_combined(add, products))
     return array_of(scalars, [*shared, *left_shape, *right_shape])
+
+
+def _combined(combine: Combine, scalars: Sequence[Node]) -> Node:
+    """Some scalars combined, in order."""
+    if not scalars:
+        raise Unfusable("it sums over nothing")
+    return functools.reduce(combine, scalars)
 
 
 def _as_rows(
@@ -193,5 +203,6 @@ def _as_rows(
     own = [axis for axis in range(x.ndim) if axis not in (*shared, *summed)]
     shape = [x.shape[axis] for axis in own]
     count = math.prod(x.shape[axis] for axis in shared)
+    length = math.prod(x.shape[axis] for axis in summed)
     turned = np.transpose(x, [*shared, *own, *summed])
-    return turned.reshape(count, math.prod(shape), -1), shape
+    return turned.reshape(count, math.prod(shape), length), shape
