@@ -6,6 +6,7 @@ import sys
 import time
 import warnings
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import toys
@@ -257,6 +258,18 @@ def long_flow(spec):
 def test_a_flow_that_no_solver_follows_is_refused_at_once(nothing_runs):
     with pytest.raises(PlanError, match=r"long_flow: a flow to 1e\+300 would never end"):
         ps.run(toys.study, long_flow, eta=1e300, at=[0.0, 1.0], store=False)
+
+
+def far_formula(spec):
+    """As far as the step size says, by a closed form."""
+    return toys.plan(
+        spec, ps.formula(lambda t: jnp.ones(spec.width) / t), ps.linear_times(spec.eta, 2)
+    )
+
+
+def test_a_closed_form_is_asked_for_at_any_time():
+    found = ps.run(toys.study, far_formula, eta=1e120, at=[1e120], store=False)
+    np.testing.assert_allclose(found.weight.isel(time=-1), 1e-120)
 
 
 def whole_flow(spec):

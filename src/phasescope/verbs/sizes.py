@@ -6,6 +6,7 @@ from ..engine.calls import record_times, stage_length
 from ..engine.job import Job, shapes_of
 from ..engine.memory import bytes_of, check_fits, device_bytes, machine_bytes
 from ..errors import PlanError
+from ..plan.dynamics import formula
 from ..plan.plan import never
 from ..plan.times import Schedule
 from ..store.recordfile import check_bytes
@@ -18,13 +19,16 @@ LONGEST_FLOW = 1e100  # of its own time: solvers take longer steps the later it 
 def check_run_ends(study: Study, job: Job) -> None:
     """Refuse a run of so many steps, or of so much time, that no machine comes to its end.
 
-    A stage that may be left early counts none.
+    A stage that may be left early counts none, and a closed form is at any time at once.
 
     **Raises:** `PlanError`.
     """
     counted = [s for s in job.plan().stages if s.dynamics.divisible and s.until is never]
     steps = sum(stage_length(stage) for stage in counted)
-    longest = max((stage_length(s) for s in job.plan().stages if s.until is never), default=0.0)
+    followed = [
+        s for s in job.plan().stages if s.until is never and not isinstance(s.dynamics, formula)
+    ]
+    longest = max(map(stage_length, followed), default=0.0)
     if steps <= MOST_STEPS and longest > LONGEST_FLOW:
         raise PlanError(
             f"{study.name}.{job.arm.__name__}: a flow to {longest:.3g} would never end: ask for {LONGEST_FLOW:.0e} at most."
