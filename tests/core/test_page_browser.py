@@ -30,6 +30,7 @@ pytest.importorskip("starlette", reason="the page needs phasescope[page]")
 pytest.importorskip("websockets", reason="the page needs phasescope[page]")
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:claim .* is checked one cell after the other"),
     pytest.mark.skipif(
         BROWSER is None, reason="browser tests need chromium on the path (apt-get install chromium)"
     ),
@@ -82,6 +83,7 @@ shapes = ps.Study("shapes", Spec(), arms=(every_shape, every_shape_again))
 def ids(tmp_path_factory):
     """A store with a run of every kind of picture, a sweep over two axes and the checked claims of the example."""
     from phasescope.page import ledger
+    from phasescope.report.kept_maps import KeptMaps
     from phasescope.store import Store
     from phasescope.verbs.context import Context
 
@@ -94,7 +96,12 @@ def ids(tmp_path_factory):
     ps.sweep("linear_modes", "logistic", epsilon=[1e-4, 1e-3, 1e-2], modes=[2, 4], **given)
     for arm in ("descent", "flow"):
         found[arm] = ps.run("linear_modes", arm, **given).attrs["id"]
-    ledger.check(ps.find("linear_modes"), Context(Store(folder)))
+    study = ps.find("linear_modes")
+    ledger.check(study, Context(Store(folder)))
+    mapped = ps.map(
+        study, "stronger_modes_are_learnt_first", epsilon=[1e-3, 0.1, 2.0], modes=[2, 3], **given
+    )
+    found["claim_map"] = f"claim-{KeptMaps(folder).keep(mapped, study)}"
     return {**found, "folder": folder}
 
 
@@ -426,6 +433,43 @@ def test_a_map_is_shown_at_any_record(page):
     assert "record=0" in address(page)
 
 
+def test_a_map_of_a_claim_is_made_opened_and_leads_to_its_runs(page):
+    open_at(page, "map")
+    page.click("summary:has-text('Make a map of a claim')")
+    page.select_option("[name=maker-claim]", "stronger_modes_are_learnt_first")
+    page.select_option("[name=axis-0]", "epsilon")
+    page.select_option("[name=axis-1]", "modes")
+    page.fill("[aria-label='Across: from']", "0.001")
+    page.fill("[aria-label='Across: to']", "2")
+    page.fill("[aria-label='Across: points']", "6")
+    page.check(".maker .bar:has([name=axis-0]) input[type=checkbox]")
+    page.fill("[aria-label='Up: from']", "2")
+    page.fill("[aria-label='Up: to']", "3")
+    page.click("#make-map")
+    expect(page.locator(".about")).to_contain_text("Mode i is half learnt before mode j")
+    expect(page.locator(".about .facts")).to_contain_text(re.compile(r"12 cells: *holds \d+"))
+    expect(page.locator("[name=name]")).to_have_value("margin")
+    box = page.locator(".map").bounding_box()
+    inside = box["x"] + 80, box["y"] + box["height"] - 60  # the least epsilon, two modes
+    page.mouse.move(*inside)
+    expect(page.locator(".view-map [role=status]").first).to_contain_text(
+        "epsilon = 0.001, modes = 2: holds, margin"
+    )
+    page.mouse.down()
+    page.mouse.move(inside[0] + 150, inside[1] - 10, steps=4)
+    page.mouse.up()
+    expect(page.locator(".ensemble h2")).to_have_text(re.compile(r"^[2-4] runs of the region"))
+    there = address(page)
+    open_at(page, "lab")
+    open_at(page, there.removeprefix("/"))
+    expect(page.locator(".ensemble h2")).to_have_text(re.compile(r"^[2-4] runs of the region"))
+    page.locator(".map").focus()
+    for key in ("ArrowUp", "ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    expect(page.locator("h1")).to_have_text("linear_modes / flow")
+    expect(page.locator(".facts").first).to_contain_text("modes 3")
+
+
 def test_the_slider_of_the_lab_changes_a_curve(page):
     open_at(page, "lab?study=linear_modes&arm=logistic")
     curve = page.locator('[data-name="loss"]')
@@ -558,7 +602,9 @@ def test_empty_and_wrong_addresses_say_what_to_do(page, tmp_path, browser):
         expect(fresh.locator("button:has-text('Check linear_modes')")).to_be_visible()
         for key, words in {"2": "no runs in this store yet", "3": "phasescope sweep"}.items():
             fresh.keyboard.press(key)
-            expect(fresh.locator("main .message")).to_contain_text(words)
+            expect(fresh.locator("main .message").first).to_contain_text(words)
+            if key == "3":
+                expect(fresh.locator("#make-map")).to_be_visible()
         fresh.goto("about:blank")
         fresh.close()
 
@@ -568,11 +614,12 @@ VIEWS = (
     "run",
     "run/{every_shape}",
     "map",
+    "map/{claim_map}",
     "lab?study=linear_modes&arm=logistic",
 )
 
 
-@pytest.mark.parametrize("view", VIEWS, ids=["ledger", "runs", "run", "map", "lab"])
+@pytest.mark.parametrize("view", VIEWS, ids=["ledger", "runs", "run", "map", "claim", "lab"])
 def test_views_fit_a_narrow_screen_and_axe_finds_no_serious_fault(page, ids, view):
     axe = pytest.importorskip(
         "axe_playwright_python.sync_playwright",

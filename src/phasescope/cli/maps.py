@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SpecError
+from ..store import Store
 from .arguments import parse_value
 from .terminal import show_line
 
@@ -57,6 +58,13 @@ def map_cost(study: Study, claim: str, **asked: Any) -> dict[str, Any]:
         "lanes": sum(task.lanes for layout in layouts for task in layout.tasks),
         "blocks": sum(len(layout.tasks) for layout in layouts),
     }
+
+
+def keep_for_the_page(found: xr.Dataset, study: Study, store: Path) -> None:
+    """Keep a map whose runs are stored, so that `phasescope serve` shows it."""
+    from ..report.kept_maps import KeptMaps
+
+    KeptMaps(Store.default_root(store)).keep(found, study)
 
 
 def draw_to(found: xr.Dataset, folder: Path, formats: Sequence[str]) -> list[Path]:

@@ -20,7 +20,7 @@ from starlette.websockets import WebSocket
 from ..errors import RunDiverged, SpecError, StoreError
 from ..store import Store
 from ..verbs.run_index import SORTS, Query, RunIndex
-from . import lab, ledger, live, run_view, studies
+from . import claim_maps, lab, ledger, live, run_view, studies
 from .answers import Answer, Limits
 from .datasets import Datasets
 from .guard import Door, Guard, Keys
@@ -44,6 +44,7 @@ class Page:
         self.index = RunIndex(store)
         self.datasets = Datasets(self.index)
         self.maps = Maps(self.index, self.datasets)
+        self.claim_maps = claim_maps.ClaimMaps(store)
         self.jobs = Jobs(store)
         self.lab = lab.Lab()
 
@@ -79,7 +80,9 @@ def application(store: Store, keys: Keys, door: Door) -> ASGIApp:
         route("GET", "/api/runs/{id:path}/values", _values),
         route("GET", "/api/runs/{id:path}", _run),
         route("GET", "/api/maps", _maps),
+        route("POST", "/api/maps", _make_map, small),
         route("GET", "/api/maps/{id}", _map),
+        route("GET", "/api/claims/{study}", _claims),
         route("POST", "/api/lab", _lab, quick),
         route("GET", "/api/jobs", _jobs, small),
         route("POST", "/api/jobs", _start, small),
@@ -176,7 +179,18 @@ def _values(page: Page, request: Request) -> Any:
 
 def _maps(page: Page, request: Request) -> Any:
     page.index.refresh()
-    return [sweep.to_json() for sweep in page.maps.all().values()]
+    return [*page.claim_maps.to_json(), *(sweep.to_json() for sweep in page.maps.all().values())]
+
+
+def _claims(page: Page, request: Request) -> Any:
+    return claim_maps.claims_with_maps(studies.by_name(request.path_params["study"]))
+
+
+def _make_map(page: Page, request: Request) -> Any:
+    study, asked = claim_maps.asked_map(request.state.document)
+    what = claim_maps.told(asked, study)
+    job = page.jobs.start(what, lambda context: claim_maps.made(study, asked, context))
+    return {"job": job.id}
 
 
 def _map(page: Page, request: Request) -> Any:
@@ -186,6 +200,8 @@ def _map(page: Page, request: Request) -> Any:
         name, _, value = part.partition(":")
         if name:
             held[name] = value
+    if request.path_params["id"].startswith(claim_maps.MARK):
+        return page.claim_maps.grid(request.path_params["id"], asked, held)
     record = asked.get("record", "")
     return page.maps.grid(
         request.path_params["id"],

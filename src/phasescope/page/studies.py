@@ -93,6 +93,12 @@ def may_be_quick(arm: Arm, spec: Spec) -> bool:
         return False
 
 
+def field_described(spec: Spec, name: str) -> dict[str, Any]:
+    """What a control of one field needs to know; `default` is its value in these numbers."""
+    field = next(f for f in dataclasses.fields(spec) if f.name == name)
+    return _field(field, field_types(type(spec))[name], spec)
+
+
 def _field(field: dataclasses.Field[Any], kinds: tuple[type, ...], spec: Spec) -> dict[str, Any]:
     said = field.metadata
     default = spec.to_json()[field.name]

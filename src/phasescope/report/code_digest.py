@@ -27,7 +27,7 @@ from ..study import Study
 LOADED = time.time()
 CORE = Path(__file__).parents[1]
 # Parts of the core that change no row and no figure.
-WITHOUT = ("studies", "report", "cli", "testing")
+WITHOUT = ("studies", "report", "page", "cli", "testing")
 DRAWN_WITH = ("matplotlib", "xarray", "ruptures")
 
 

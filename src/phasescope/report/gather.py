@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import SpecError, nearest
+from ..claims.requests import Maps
+from ..errors import PhasescopeError, SpecError, nearest
 from ..files import make_folders, os_errors_as_store_errors, write_atomically
 from ..ledger.markup import safe_name
 from ..logs.origin import is_log
@@ -16,6 +17,7 @@ from ..verbs.draw import METADATA, Drawing, draw_all
 from ..verbs.errata import page_of
 from .evidence import describe
 from .kept import Kept, Made, figure_digest
+from .kept_maps import KeptMaps
 from .prose import About, about
 
 if TYPE_CHECKING:
@@ -95,11 +97,25 @@ def _made(study: Study, context: Context, kept: Kept, files: Files, full: bool) 
         rows = tuple(judge_all(wanted, evidence))
         labels = tuple(_labels(one.regime.evidence, evidence) for one in wanted)
         digests = {figure.id: _digest(figure, evidence) for figure in study.figures}
+        _keep_maps(study, context, evidence)
         logs = any(row.logs for row in rows) or _draws_logs(study, evidence)
         drawings = _drawings(study, evidence, digests, kept, files)
     if not any(drawing.problem for drawing in drawings) and not logs:
         kept.keep(Made(rows, labels, digests))
     return rows, labels, drawings
+
+
+def _keep_maps(study: Study, context: Context, evidence: Evidence) -> None:
+    """Keep the maps of figures, which the page shows beside those that were asked for."""
+    if context.store is None:
+        return
+    kept = KeptMaps(context.store.root)
+    for request in dict.fromkeys(r for figure in study.figures for r in figure.evidence):
+        if isinstance(request, Maps):
+            with contextlib.suppress(
+                PhasescopeError
+            ):  # evidence that is not there: the drawing says why
+                kept.keep(evidence.get(request)[0], study)
 
 
 def _labels(requests: Sequence[Request], evidence: Evidence) -> tuple[str, ...]:

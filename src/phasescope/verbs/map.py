@@ -22,7 +22,7 @@ from ..study import Study, find
 from .context import Context, default_context
 from .labels import field_labels
 from .map_axes import MapAxis, map_axis
-from .map_cells import ASSUMPTION, Cells
+from .map_cells import ASSUMPTION, LANE, RUN, Cells
 from .map_rows import check_fields, map_row
 from .sweep_layout import Layout
 from .validate import is_whole
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 ZERO = "zero_line"
+RUNS = "runs"  # the attribute with the ids of stored runs, which `run_<n>` counts from 0
 FLAGS = {"flag_values": [-1, 0, 1], "flag_meanings": "fails undecided holds"}
 
 
@@ -72,7 +73,9 @@ def map(
     **Returns:** a dataset over the axes: `margin` (its zero line is where the claim stops holding),
     `outcome` (1 holds, -1 fails, 0 undecided), `word`, and for each assumption on the numbers
     `assumption_<name>`, a ratio that is 1 on its boundary. Refined, `zero_line` has points of the
-    line and `zero_line_width` how far each may be off, in units of its axis.
+    line and `zero_line_width` how far each may be off, in units of its axis. With a store, `run_1` and
+    `lane_1` say where the first evidence of a cell is: a number among the ids of the attribute `runs`, and a
+    lane; `run_2` the second.
 
     **Raises:** `StudyNotFound`, `SpecError` for an axis that is none, `PlanError` if the evidence of
     the claim cannot be asked for at other numbers.
@@ -111,6 +114,7 @@ def resolve_map(study: Study, asked: Maps, context: Context, full: bool = False)
         judged="one cell after the other" if cells.why_each else "all cells at once",
         why_judged_so=cells.why_each,
         provenance=cells.provenance,
+        **({RUNS: " ".join(cells.stored)} if cells.stored else {}),
     )
 
 
@@ -179,6 +183,11 @@ def _described(ds: xr.Dataset, cells: Cells) -> xr.Dataset:
             "long_name": of,
             "free": int(assumes is not None and name in assumes.free),
         }
+    for number, request in enumerate(cells.requests, 1):
+        if f"{RUN}{number}" in ds:
+            of = _in_words(request)
+            said[f"{RUN}{number}"] = {"long_name": f"stored run of {of}: its number among `runs`"}
+            said[f"{LANE}{number}"] = {"long_name": f"lane of the stored run of {of}"}
     for name, attrs in said.items():
         ds[name].attrs.update(attrs)
     return ds

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -39,6 +40,9 @@ MOST = 4096  # cells that are judged at once
 # What Python, NumPy and xarray raise where code for one run meets many; other errors are none of a check's form.
 UNFIT = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 ASSUMPTION = "assumption_"
+# Where the evidence of a cell is stored: the number of a run, and of the lane in it. Evidence is counted from 1.
+RUN = "run_"
+LANE = "lane_"
 
 Points = Mapping[str, np.ndarray]
 
@@ -62,6 +66,7 @@ class Cells:
     why_each: str = ""
     provenance: str = ""
     problem: str = ""
+    stored: dict[str, int] = dataclasses.field(default_factory=dict)
 
     def judge(self, points: Points) -> xr.Dataset:
         """Outcome, margin, word and the ratio of every assumption, over the dim `cell`."""
@@ -135,9 +140,11 @@ class Cells:
 
     def _judged(self, points: Points) -> xr.Dataset:
         datasets = []
-        for request in self.requests:
+        places: dict[str, np.ndarray] = {}
+        for number, request in enumerate(self.requests, 1):
             layout = self._layout(request, points)
-            ds = run_layout(layout, self.context).dataset
+            ds, run_ids = run_layout(layout, self.context)
+            places |= self._places(number, layout, run_ids, _count(points))
             datasets.append(ds if CELL in ds.dims else ds.expand_dims({CELL: [0]}))
             self.lanes += sum(task.lanes for task in layout.tasks)
             self.provenance = ds.attrs.get("provenance", self.provenance)
@@ -146,7 +153,23 @@ class Cells:
         if found is None:
             found = self._one_by_one(datasets, ratios)
         found |= {f"{ASSUMPTION}{name}": ratio for name, ratio in ratios.items()} | dict(points)
+        found |= places
         return xr.Dataset({name: (CELL, np.asarray(v)) for name, v in found.items()})
+
+    def _places(
+        self, number: int, layout: Layout, run_ids: Sequence[str], count: int
+    ) -> dict[str, np.ndarray]:
+        """Which stored run, and which of its lanes, a piece of evidence is of at every cell; nothing if none is stored.
+
+        Of evidence that is a sweep itself, it is the first of its runs.
+        """
+        if not all(run_ids):
+            return {}
+        each = math.prod(len(values) for name, values in layout.inner.items() if name != CELL)
+        first = np.arange(count) * (each if CELL in layout.inner else 1)
+        width = layout.tasks[0].width
+        numbers = [self.stored.setdefault(id, len(self.stored)) for id in run_ids]
+        return {f"{RUN}{number}": np.array(numbers)[first // width], f"{LANE}{number}": first % width}
 
     def _together(
         self, datasets: Sequence[xr.Dataset], ratios: Ratios

@@ -34,7 +34,7 @@ def map_(
     from ...verbs.map import map as map_claim
     from ..arguments import axis
     from ..exports import check_out, write_out
-    from ..maps import draw_to, map_cost, map_numbers, map_summary, show_map
+    from ..maps import draw_to, keep_for_the_page, map_cost, map_numbers, map_summary, show_map
     from ..output import emit
 
     check_out(data)
@@ -52,6 +52,8 @@ def map_(
         emit(cost, as_json, show_map, cost)
         return
     found = map_claim(chosen, claim, store=store or False, **asked)
+    if store is not None:
+        keep_for_the_page(found, chosen, store)
     write_out(found, data)
     files = draw_to(found, out, formats)
     summary = map_summary(found, [*files, *([data] if data else [])])

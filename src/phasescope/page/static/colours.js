@@ -52,6 +52,23 @@ export function colours(low, high, log = false) {
   return { table, at, low: signed ? -most : low, high: signed ? most : high, log };
 }
 
+const SIDES = {
+  light: [["#d55e00", "#fbe6d9"], ["#d9eaf4", "#0072b2"]],
+  dark: [["#ff8a3d", "#46301f"], ["#1d3442", "#56b4e9"]],
+};
+
+/** Margins of a claim over [-1, 1]: one colour where it fails, another where it holds, with a jump at 0. */
+export function sides() {
+  const [fails, holds] = SIDES[isDark() ? "dark" : "light"].map(ramp);
+  const table = new Uint8ClampedArray(256 * 4);
+  for (let i = 0; i < 128; i++) {
+    table.set(fails.subarray(8 * i, 8 * i + 4), 4 * i);
+    table.set(holds.subarray(8 * i + 4, 8 * i + 8), 4 * (128 + i));
+  }
+  const at = (v) => (v !== v ? -1 : v < 0 ? Math.max(0, Math.round(127 + 127 * v)) : Math.min(255, Math.round(128 + 127 * v)));
+  return { table, at, low: -1, high: 1, log: false };
+}
+
 /** A picture of rows x columns numbers, one pixel each, on `canvas`; numbers that are none are left clear. */
 export function paint(canvas, values, start, rows, columns, strideRow, strideColumn, shades) {
   if (canvas.width !== columns || canvas.height !== rows) [canvas.width, canvas.height] = [columns, rows];

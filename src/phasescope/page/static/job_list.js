@@ -32,7 +32,7 @@ export function jobList() {
 class Item {
   constructor(job) {
     const numbers = Object.entries(job.fields ?? {}).map(([k, v]) => `${k} = ${short(v)}`).join(", ");
-    const title = job.check ? `check of ${job.check}` : `${job.study} / ${job.arm}${numbers ? `, ${numbers}` : ""}`;
+    const title = job.check ? `check of ${job.check}` : job.map ? `map of ${job.study}: ${job.map}${numbers ? `, ${numbers}` : ""}` : `${job.study} / ${job.arm}${numbers ? `, ${numbers}` : ""}`;
     this.end = el("span");
     this.stop = el("button", { type: "button", "aria-label": `stop ${title}`, onclick: () => this.ask() }, "stop");
     this.bar = el("progress", { max: 1, "aria-label": `progress of ${title}` });
@@ -45,7 +45,7 @@ class Item {
     this.node.dataset.state = job.state;
     this.bar.value = job.progress;
     this.stop.hidden = this.bar.hidden = job.done;
-    if (job.done) this.end.replaceChildren(job.run ? el("a", { href: address("run", job.run) }, "open") : job.state);
+    if (job.done) this.end.replaceChildren(job.run ? el("a", { href: address(job.map ? "map" : "run", job.run) }, "open") : job.state);
     if (job.problem) this.problem.textContent = job.problem;
   }
   async ask() {

@@ -98,9 +98,9 @@ listen((news) => {
   const old = news.done && news.began < opened && !heard.has(news.job);
   heard.add(news.job);
   if (old) return;
-  const what = news.check ? `check of ${news.check}` : `${news.study} / ${news.arm}`;
+  const what = news.check ? `check of ${news.check}` : news.map ? `map of ${news.study}: ${news.map}` : `${news.study} / ${news.arm}`;
   const words = !news.done ? `${what}: ${Math.round(100 * (news.progress ?? 0))}%` : news.problem ? `${what} failed: ${news.problem}` : `${what}: ${news.state} `;
-  const link = news.run ? address("run", news.run) : news.check && !news.problem ? address("ledger", "", { study: news.check }) : "";
+  const link = news.run ? address(news.map ? "map" : "run", news.run) : news.check && !news.problem ? address("ledger", "", { study: news.check }) : "";
   live.replaceChildren(words, news.done && link ? el("a", { href: link }, "open it") : "");
   shown?.view?.heard?.(news);
 });

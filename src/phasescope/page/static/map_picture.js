@@ -1,6 +1,7 @@
 // A grid of coloured cells with two axes: pointed at, clicked, brushed by mouse or keys.
 
-import { colours, paint, theme } from "./colours.js";
+import { claimLines } from "./claim_lines.js";
+import { colours, paint, sides, theme } from "./colours.js";
 import { el } from "./dom.js";
 import { colourBar } from "./frame.js";
 import { CanvasPen } from "./pens.js";
@@ -47,16 +48,17 @@ export class MapPicture {
     return new CanvasPen(context);
   }
   draw() {
-    const { x, y, values, log, label, limits } = this.shown;
+    const { x, y, values, log, label, limits, claim, signed } = this.shown;
     const [columns, rows] = [x.values.length, y.values.length];
     const box = this.box(), look = theme(), pen = this.pen(this.base);
     const [low, high] = limits && (!log || limits[0] > 0) ? limits : range([values], log);
-    const shades = colours(log ? Math.max(low, high * 1e-12) : low, high, log);
+    const shades = signed ? sides() : colours(log ? Math.max(low, high * 1e-12) : low, high, log);
     const upside = new Float64Array(rows * columns);
     for (let j = 0; j < rows; j++) for (let i = 0; i < columns; i++) upside[(rows - 1 - j) * columns + i] = values[j * columns + i];
     paint(this.small, upside, 0, rows, columns, columns, 1, shades);
     pen.rect(box.x, box.y, box.wide, box.high, look.grid);
     pen.image(this.small, box.x, box.y, box.wide, box.high);
+    if (claim) claimLines(pen, box, this.shown, look);
     this.ticks(pen, box, look);
     pen.text(box.x + box.wide / 2, box.y + box.high + 26, x.name, look.ink, { align: "center", base: "top", size: 13 });
     pen.text(14, box.y + box.high / 2, y.name, look.ink, { align: "center", base: "middle", size: 13, turn: -Math.PI / 2 });
