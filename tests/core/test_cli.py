@@ -615,6 +615,14 @@ def test_fields_that_are_tied_are_one_axis_of_a_sweep(phasescope):
     words = ("sweep", "linear_modes", "logistic", "modes=2,3", "epsilon=1e-2,1e-3")
     cost = phasescope(*words, "--tied", "modes,epsilon", "--dry-run", "--json").json
     assert (cost["axes"], cost["runs"], cost["programs"]) == ({"modes": 2}, 2, 2)
+    said = phasescope(*words, "--tied", "modes,epsilon", "--dry-run").out
+    assert said.startswith("modes with epsilon (2): 2 runs in 2 blocks of 1 lane")
+
+
+def test_a_caption_without_its_numbers_says_what_stands_for_them(phasescope):
+    said = phasescope("list", "regular_language", "--figures").out
+    assert "falls from ... to" in " ".join(said.split())
+    assert said.rstrip().endswith("a number of the data, which `phasescope draw` fills in.")
 
 
 def test_only_some_observables_are_kept_where_the_command_says_so(phasescope):

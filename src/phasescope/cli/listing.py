@@ -122,6 +122,10 @@ def _show_claims(entry: dict[str, Any]) -> None:
 def _show_figures(entry: dict[str, Any]) -> None:
     figures = [(k, f["cites"], f["caption"]) for k, f in entry["figures"].items()]
     _section(("figure", "cites", ""), figures)
+    if any("..." in caption for _, _, caption in figures):
+        show_line(
+            "... stands for a number of the data, which `phasescope draw` fills in.", style="dim"
+        )
 
 
 def _field_words(field: dict[str, Any]) -> str:

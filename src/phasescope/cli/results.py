@@ -133,10 +133,13 @@ def _show_where(summary: dict[str, Any], kept: str) -> None:
 
 
 def _shape(costs: dict[str, Any]) -> str:
-    axes = " x ".join(f"{k} ({n})" for k, n in costs["axes"].items()) or "one run"
+    tied = costs.get("tied", {})
+    axes = " x ".join(
+        f"{' with '.join((k, *tied.get(k, ())))} ({n})" for k, n in costs["axes"].items()
+    )
     blocks = f"{_counted(costs['blocks'], 'block')} of {_counted(costs['block'], 'lane')}"
     runs = _counted(costs["runs"], "run")
-    return f"{axes}: {runs} in {blocks}, {_counted(costs['programs'], 'program')}"
+    return f"{axes or 'one run'}: {runs} in {blocks}, {_counted(costs['programs'], 'program')}"
 
 
 def _counted(number: int, thing: str) -> str:

@@ -135,6 +135,7 @@ def layout_cost(layout: Layout, context: Context) -> Document:
     stored = sum(is_stored(layout.study, job, context, task.width) for task, job in pairs)
     return {
         "axes": {k: len(v) for k, v in (layout.outer | layout.inner).items()},
+        "tied": {axis: list(others) for axis, others in layout.tied.items()},
         "runs": sum(task.lanes for task in layout.tasks),
         "programs": math.prod(len(v) for k, v in layout.outer.items() if k != "seed"),
         "blocks": len(layout.tasks),
