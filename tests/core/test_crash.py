@@ -204,3 +204,23 @@ def test_a_closed_terminal_stops_a_run_as_ctrl_c_does(hung_up):
     store, code = hung_up
     [unfinished] = Store(store).unfinished()
     assert (code, unfinished.position["local"] > 0) == (129, True)
+
+
+# --- a bar that is shown when the process ends at once ----------------------------------------------------------------
+
+AT_ONCE = "from phasescope.cli.ending import Stop; Stop().at_once(2, None)"
+KEPT = "Stopped at once. What was saved is kept; the same command goes on from there."
+
+
+def test_what_ends_at_once_gives_a_terminal_its_cursor_back():
+    window, inside = pty.openpty()
+    done = subprocess.run([sys.executable, "-c", AT_ONCE], stderr=inside, check=False)
+    os.close(inside)
+    said = os.read(window, 4096).decode()
+    os.close(window)
+    assert (done.returncode, said) == (130, f"\x1b[?25h\r\n{KEPT}\r\n")
+
+
+def test_what_ends_at_once_writes_no_codes_into_a_file():
+    done = subprocess.run([sys.executable, "-c", AT_ONCE], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, f"{KEPT}\n")

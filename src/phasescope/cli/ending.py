@@ -36,6 +36,7 @@ from .terminal import leave_broken_pipe, print_nowhere, show_problem
 STOPPED = "Stopped. What was done is kept; the same command goes on from there."
 AT_ONCE = "Stopped at once. What was saved is kept; the same command goes on from there."
 WAITING = "Stopping when the present piece of work is done; once more stops at once."
+SHOW_CURSOR = "\x1b[?25h"
 VARIABLE = "PHASESCOPE_TRACEBACK"
 PACKAGE = Path(__file__).parents[1]
 OURS = "ours"
@@ -102,7 +103,7 @@ class Stop:
         """A first signal came while a program was at work, and is heeded after it."""
         if sys.stderr.isatty():
             with contextlib.suppress(OSError):
-                os.write(2, f"{WAITING}\n".encode())
+                os.write(2, f"\n{WAITING}\n".encode())
 
     def at_once(self, number: int, frame: FrameType | None) -> NoReturn:
         """End, although something may not be saved."""
@@ -123,8 +124,13 @@ class Stop:
 def _leave_at_once(sentence: str, number: int) -> NoReturn:
     """End without another word of Python: other threads may be at work."""
     with contextlib.suppress(OSError):
-        os.write(2, f"{sentence}\n".encode())
+        os.write(2, f"{_terminal_again()}{sentence}\n".encode())
     os._exit(_code(number))
+
+
+def _terminal_again() -> str:
+    """What makes a terminal as it was: a bar may be shown on its line, and hides the cursor."""
+    return f"{SHOW_CURSOR}\n" if os.isatty(2) else ""
 
 
 def _code(number: int) -> int:
