@@ -800,6 +800,21 @@ def test_jobs_are_bounded_and_end_with_the_server(tmp_path):
     assert all(not thread.name.startswith("job") for thread in threading.enumerate())
 
 
+@pytest.mark.parametrize(
+    "name", ["secret.txt", "./secret.txt", "{folder}/secret.txt", "nowhere/at.txt"]
+)
+@pytest.mark.parametrize("route", ["lab", "jobs"])
+def test_no_request_names_a_file(client, name, route, tmp_path, monkeypatch):
+    """Whether it is there, and what its digest is, nobody is told."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "secret.txt").write_text("word " * 999)
+    fields = {"corpus": name.format(folder=tmp_path)}
+    asked = {"study": "scan_and_snap", "arm": "text_attention", "preset": "tiny", "fields": fields}
+    answer = client.post(f"/api/{route}", json=asked)
+    assert answer.status_code == 422
+    assert "takes no path of a file" in answer.json()["error"]
+
+
 def test_a_job_that_changes_while_it_is_told_has_a_later_version_to_come():
     """A page takes what has a later version than what it knows; the end of a job must not have the one of its middle."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -59,11 +60,24 @@ def asked(document: Any) -> tuple[Study, Job]:
     chosen = study.arm(arm)
     read = fields_read(chosen, study.default_for(chosen))
     changes = {k: v for k, v in fields.items() if k in read or k not in study.fields}
+    for name, value in changes.items():
+        _check_names_no_file(name, value)
     seed = document.get("seed") or 0
     if type(seed) is not int:
         raise SpecError("a seed is a whole number.")
     job = requested_job(study, chosen, preset=preset, seed=seed, keep=keep, changes=changes)
     return study, job
+
+
+def _check_names_no_file(name: str, value: Any) -> None:
+    """A field may be a text that is looked for on this machine, such as a corpus: the page knows it by its name alone.
+
+    **Raises:** `SpecError` for the path of a file.
+    """
+    if isinstance(value, str) and (set(value) & set("/\\\0") or os.path.isfile(value)):
+        raise SpecError(
+            f"the page takes no path of a file, got {name}={value[:50]!r}: that is for `phasescope run`."
+        )
 
 
 class Lab:
