@@ -190,7 +190,9 @@ def _sweep(key: str, group: list[Entry]) -> Sweep:
 def _columns(entry: Entry) -> dict[str, np.ndarray]:
     """What differs from lane to lane, and the seed that lanes share if each has none of its own."""
     columns = {name: np.asarray(column) for name, column in (entry.lanes or {}).items()}
-    return {"seed": np.full(_length(columns), entry.seed)} | columns
+    return (
+        columns if "seed" in columns else columns | {"seed": np.full(_length(columns), entry.seed)}
+    )
 
 
 def _axes_of(blocks: Blocks, names: Iterable[str]) -> dict[str, np.ndarray]:
