@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+import phasescope as ps
 from phasescope.studies.lazy_to_rich.model import definition, four_gram
 from phasescope.studies.lazy_to_rich.spec import Spec
 
@@ -90,3 +91,12 @@ def test_a_gradient_in_the_first_layers_slope():
     loss = lambda p_tilde: four_gram.blurred_loss(p_tilde, 0.2, 0.4, 0.5, 12)
     difference = (loss(0.5 + 1e-5) - loss(0.5 - 1e-5)) / 2e-5
     assert jax.grad(loss)(0.5) == pytest.approx(float(difference), rel=1e-8)
+
+
+@pytest.mark.parametrize(("length", "too_high"), [(5, 0.0075), (10, 5e-8), (40, 0.0)])
+def test_the_floor_is_that_of_long_sequences(length, too_high):
+    with ps.exact_numbers():
+        beta = np.asarray(four_gram.coefficients(1.2, np.inf, length))
+        least = 0.5 * (1 - beta[-1] ** 2 / np.sum(beta**2))  # over g
+        found = float(four_gram.floor(1.2, 1.0)) / least - 1
+    assert found == pytest.approx(too_high, rel=0.1, abs=1e-12)

@@ -147,5 +147,8 @@ def spread(p_tilde: ArrayLike, p: ArrayLike, length: int) -> Scalar:
 
 
 def floor(p_tilde: ArrayLike, g_star: ArrayLike) -> Scalar:
-    r"""$\min \mathcal L_{G4} = \frac12 g^{\star2} e^{-2\tilde p}$ behind a frozen first layer, as $p \to \infty$."""
+    r"""$\min \mathcal L_{G4} = \frac12 g^{\star2} e^{-2\tilde p}$ behind a frozen first layer, as $p, L \to \infty$.
+
+    At $\tilde p = 1.2$ it is 0.75% too high for $L = 5$ and $5 \cdot 10^{-8}$ for $L = 10$.
+    """
     return 0.5 * jnp.asarray(g_star) ** 2 * jnp.exp(-2 * jnp.asarray(p_tilde))
