@@ -235,9 +235,9 @@ def maps(
     return Maps(claim, tuple(given.items()), regime, refine, times)
 
 
-def _function(arm: Any, asked: str) -> Arm:
+def _function(arm: Arm | None, asked: str) -> Arm:
     """The arm of a request, which is a function and no name: nobody knows of which study."""
-    if not callable(arm):
+    if arm is None or not callable(arm):
         got = "no arm" if arm is None else repr(arm)
         raise SpecError(
             f"ps.{asked}(arm) asks for evidence of a claim, and takes the function of an arm, got {got}. "
