@@ -158,10 +158,17 @@ def on_page_content(html_text: str, page: Any, config: Any, files: Files) -> str
 
 
 def where_the_report_is() -> str:
-    """A link, if the report was made before the site."""
-    if (REPORT / "index.html").exists():
-        return '<a href="report/index.html">The report of all studies</a>, as it was made for this site.'
-    return "This copy of the site was built without a report."
+    """Links to the report and to what lies beside it, if it was made before the site."""
+    if not (REPORT / "index.html").exists():
+        return "This copy of the site was built without a report."
+    whole = (
+        '<a href="report/index.html">The report of all studies</a>, as it was made for this site.'
+    )
+    sheets = [
+        f'<a href="report/{html.escape(path.name)}">{html.escape(path.stem.removeprefix("errata-"))}</a>'
+        for path in sorted(REPORT.glob("errata-*.md"))
+    ]
+    return f"{whole} Sheets of errata: {', '.join(sheets)}." if sheets else whole
 
 
 def on_post_build(config: Any) -> None:

@@ -43,13 +43,28 @@ class Page(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built anew."""
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report of one small study, with a sheet of errata beside it."""
+    folder = tmp_path_factory.mktemp("report")
+    script = "from phasescope.cli.app import main; main()"
+    subprocess.run(
+        [sys.executable, "-c", script, "report", "linear_modes", "--out", "report"],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
+    (folder / "report" / "errata-a_paper.md").write_text("# Errata of a paper")
+    return folder / "report"
+
+
+@pytest.fixture(scope="module")
+def site(report: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built anew, with a report."""
     folder = tmp_path_factory.mktemp("site")
     built = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
         cwd=ROOT,
-        env=os.environ | {"NO_MKDOCS_2_WARNING": "1", "PHASESCOPE_REPORT": str(folder / "none")},
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1", "PHASESCOPE_REPORT": str(report)},
         capture_output=True,
         text=True,
     )
@@ -71,7 +86,12 @@ def test_the_site_has_the_pages_of_docs_and_those_that_are_kept_elsewhere(site):
 
 
 def test_nothing_is_loaded_from_elsewhere(pages):
-    far = [(path.name, x) for path, page in pages.items() for x in page.loaded if "//" in x]
+    far = [
+        (path.name, x)
+        for path, page in pages.items()
+        for x in page.loaded
+        if re.match(r"(\w+:)?//", x)
+    ]
     assert far == []
 
 
@@ -91,6 +111,20 @@ def test_every_link_leads_to_a_page_and_a_place_that_are_there(pages, site):
             if not target.exists() or (lost and not place.startswith("__")):
                 broken.append(f"{path.relative_to(site)} -> {link}")
     assert broken == []
+
+
+def test_the_report_its_figures_and_its_sheets_of_errata_are_part_of_the_site(report, pages, site):
+    written = [path.relative_to(report) for path in report.rglob("*") if path.is_file()]
+    assert {"index.html", "errata-a_paper.md", "ledger.tex"} <= {str(path) for path in written}
+    assert any(path.suffix == ".png" for path in written)
+    assert [path for path in written if not (site / "report" / path).exists()] == []
+    linked = pages[site / "report.html"].links
+    assert {"report/index.html", "report/errata-a_paper.md"} <= set(linked)
+
+
+def test_pictures_lead_to_themselves(site):
+    text = (site / "gallery" / "regular_language.html").read_text()
+    assert '<a class="picture" href="regular_language/figure_2.webp"><img' in text
 
 
 def test_formulas_are_drawn_without_a_script(pages, site):
