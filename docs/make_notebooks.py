@@ -9,6 +9,7 @@ One whose page did not change since is left alone, unless `--anew` is given.
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -21,6 +22,7 @@ from traitlets.config import Config
 PAGES = Path(__file__).parent / "notebooks"
 BUILT = Path(__file__).parents[1] / "build" / "notebooks"
 SECONDS = 1800  # for one cell; the longest trains for some minutes on a busy machine
+PROGRESS = re.compile(r"\d+:\d\d:\d\d  ")  # how a line begins that says what is going on
 STARTUP = 300  # seconds for a kernel to come up
 
 
@@ -32,6 +34,19 @@ def is_current(page: Path) -> bool:
     """Whether the executed notebook is that of the page as it is now."""
     built = BUILT / f"{page.stem}.ipynb"
     return built.exists() and nbformat.read(built, 4).metadata.get("page") == digest(page)
+
+
+def without_progress(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """The notebook without what was said while one waited, which only a slow machine says."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            if output.get("name") == "stderr":
+                lines = output["text"].splitlines(keepends=True)
+                kept = [line for line in lines if line.strip() and not PROGRESS.match(line)]
+                output["text"] = "".join(kept)
+        if "outputs" in cell:
+            cell["outputs"] = [o for o in cell["outputs"] if o.get("text", "there") != ""]
+    return notebook
 
 
 def execute(page: Path) -> None:
@@ -51,7 +66,7 @@ def execute(page: Path) -> None:
         )
         client.execute()
     BUILT.mkdir(parents=True, exist_ok=True)
-    nbformat.write(notebook, BUILT / f"{page.stem}.ipynb")
+    nbformat.write(without_progress(notebook), BUILT / f"{page.stem}.ipynb")
 
 
 def main(arguments: list[str]) -> None:
