@@ -17,6 +17,7 @@ from phasescope.ledger.appearance import SYMBOLS
 from phasescope.ledger.tally import Group, Tally, group_of, in_words, tally
 
 README = Path(__file__).parents[1] / "README.md"
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks" / "README.md"
 BEGIN = "<!-- tables of verdicts: python tests/test_readme.py --write -->\n"
 END = "<!-- end of the tables -->\n"
 CLAIM_NAMED = r"""check(?: |\(")(\w+)(?: --claim |", claim=")([\w.-]+)"""
@@ -96,6 +97,16 @@ def test_the_tables_of_verdicts_are_those_of_the_claims_established_words():
     right = tables_of_verdicts()
     _, found, _ = parts_of_the_readme()
     assert found.strip() == right.strip(), f"`python {__file__} --write` puts right:\n{right}"
+
+
+def test_the_speeds_of_the_readme_are_those_of_the_page_on_benchmarks():
+    """Measured by hand, and written down there with the machine and its load."""
+    number = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?=x| \|)")
+    measured = set(re.findall(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?", BENCHMARKS.read_text()))
+    fast = README.read_text().partition("## Fast")[2].partition("\n## ")[0]
+    said = number.findall(fast)
+    assert len(said) >= 14
+    assert [x for x in said if x not in measured] == []
 
 
 def test_every_picture_and_page_that_the_readme_shows_is_there():
