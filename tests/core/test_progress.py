@@ -131,7 +131,7 @@ def test_time_disk_and_memory_are_said_in_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr("phasescope.verbs.expected.cores", lambda: 2)
     said = expected_sentence([cost("lazy_to_rich", 600.0), cost("mine", 120.0)], tmp_path)
     assert said.startswith(
-        f"2 studies: 4 of 8 runs are missing: about 6 min on 2 cores, 20 MB in {tmp_path}, up to 4 GB of memory ("
+        f"2 studies: 4 of 8 runs are missing: about 6 min on 2 cores, 20 MB in {tmp_path}, up to 8 GB of memory ("
     )
 
 
