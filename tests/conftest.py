@@ -78,6 +78,8 @@ SLOW = (
     "core/test_page",
     "core/test_phases.py::test_white_noise",
     "core/test_precision",
+    "core/test_read_out.py::test_second_derivatives",
+    "core/test_read_out.py::test_the_loss_of_a_decoder",
     "core/test_reductions",
     "core/test_remarks",
     "core/test_replay",
