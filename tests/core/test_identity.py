@@ -438,6 +438,21 @@ def test_a_run_found_under_another_provenance_is_returned_and_says_so(store, mon
     assert len(Store(store).entries()) == 1
 
 
+def test_settings_of_jax_that_move_digits_are_part_of_the_provenance():
+    here = provenance()
+    with jax.disable_jit():
+        assert differences(here, provenance()) == [
+            "engine compiled loop (here compiled loop, without jit)"
+        ]
+    was = jax.config.values["jax_disable_most_optimizations"]
+    jax.config.update("jax_disable_most_optimizations", True)
+    try:
+        assert provenance()["engine"] == "compiled loop, hardly optimised"
+    finally:
+        jax.config.update("jax_disable_most_optimizations", was)
+    assert provenance() == here
+
+
 def test_a_run_that_goes_on_elsewhere_says_so_and_its_manifest_keeps_both(store, monkeypatch):
     study = factory_study(toys.quadratic)
     context = Context(Store(store), save_every=0.0)

@@ -21,6 +21,11 @@ PRNG = "threefry2x32"
 LIBRARIES = ("jax", "jaxlib", "numpy", "scipy", "equinox", "optax", "diffrax")
 # How the engine carries out a run, unless its lanes are fused: one compiled loop over steps and record times.
 ENGINE_PATH = "compiled loop"
+# Settings of JAX for those who look for a fault, by which a run takes another path to other last digits.
+UNLIKE_OTHERS = {
+    "jax_disable_jit": "without jit",
+    "jax_disable_most_optimizations": "hardly optimised",
+}
 # What may move the last digits of a run. Other entries of a manifest are for the reader.
 DECISIVE = ("versions", "device", "machine", "engine", "precision", "matmul", "prng", "XLA_FLAGS")
 
@@ -37,12 +42,18 @@ def provenance(precision: str = "", engine: str = ENGINE_PATH) -> dict[str, Any]
         "versions": versions,
         "device": f"{device.platform}: {device.device_kind}",
         "machine": platform.machine(),
-        "engine": engine,
+        "engine": ", ".join([engine, *_settings_unlike_others()]),
         "precision": precision,
         "matmul": "highest",
         "prng": PRNG,
         "XLA_FLAGS": os.environ.get("XLA_FLAGS", ""),
     }
+
+
+def _settings_unlike_others() -> list[str]:
+    """What is set in this session, and moves digits."""
+    listed = getattr(jax.config, "values", {})  # some are not to be had by their name
+    return [w for name, w in UNLIKE_OTHERS.items() if getattr(jax.config, name, listed.get(name))]
 
 
 @functools.cache
