@@ -83,9 +83,12 @@ shapes = ps.Study("shapes", Spec(), arms=(every_shape, every_shape_again))
 def ids(tmp_path_factory):
     """A store with a run of every kind of picture, a sweep over two axes and the checked claims of the example."""
     from phasescope.page import ledger
+    from phasescope.page.datasets import Datasets
+    from phasescope.page.maps import Maps
     from phasescope.report.kept_maps import KeptMaps
     from phasescope.store import Store
     from phasescope.verbs.context import Context
+    from phasescope.verbs.run_index import RunIndex
 
     folder = tmp_path_factory.mktemp("page") / "store"
     given = {"store": folder, "progress": False}
@@ -93,7 +96,7 @@ def ids(tmp_path_factory):
         arm: ps.run(shapes, arm, **given).attrs["id"]
         for arm in ("every_shape", "every_shape_again")
     }
-    ps.sweep("linear_modes", "logistic", epsilon=[1e-4, 1e-3, 1e-2], modes=[2, 4], **given)
+    ps.sweep("linear_modes", "logistic", epsilon=[1e-4, 2e-3, 2e-2], modes=[2, 4], **given)
     for arm in ("descent", "flow"):
         found[arm] = ps.run("linear_modes", arm, **given).attrs["id"]
     study = ps.find("linear_modes")
@@ -101,6 +104,11 @@ def ids(tmp_path_factory):
     mapped = ps.map(
         study, "stronger_modes_are_learnt_first", epsilon=[1e-3, 0.1, 2.0], modes=[2, 3], **given
     )
+    index = RunIndex(Store(folder))
+    index.refresh()
+    sweeps = Maps(index, Datasets(index)).all().values()
+    found["sweep"] = next(one.id for one in sweeps if [*one.axes.get("modes", ())] == [2, 4])
+    index.close()
     found["claim_map"] = f"claim-{KeptMaps(folder).keep(mapped, study)}"
     return {**found, "folder": folder}
 
@@ -385,22 +393,22 @@ def test_a_flow_is_laid_over_a_descent_at_the_same_moments(page, ids):
     assert float(residual.text_content()) == pytest.approx(wanted, rel=1e-3)
 
 
-def test_a_click_on_a_map_opens_the_run_of_the_cell(page):
-    open_at(page, "map?x=epsilon&y=modes")
+def test_a_click_on_a_map_opens_the_run_of_the_cell(page, ids):
+    open_at(page, f"map/{ids['sweep']}?x=epsilon&y=modes")
     page.wait_for_selector(".map[data-drawn]")
     box = page.locator(".map").bounding_box()
     page.mouse.click(
         box["x"] + 0.8 * box["width"] - 60, box["y"] + 40
     )  # the largest epsilon, four modes
     expect(page.locator("h1")).to_have_text("linear_modes / logistic")
-    expect(page.locator("[name=lane-lane] option:checked")).to_have_text("epsilon = 0.01")
+    expect(page.locator("[name=lane-lane] option:checked")).to_have_text("epsilon = 0.02")
     expect(page.locator(".facts").first).to_contain_text("modes 4")
     page.go_back()
     expect(page.locator("h1")).to_have_text("Map")
 
 
-def test_a_region_of_a_map_is_brushed_by_mouse_and_keys_and_restored(page):
-    open_at(page, "map?x=epsilon&y=modes")
+def test_a_region_of_a_map_is_brushed_by_mouse_and_keys_and_restored(page, ids):
+    open_at(page, f"map/{ids['sweep']}?x=epsilon&y=modes")
     page.wait_for_selector(".map[data-drawn]")
     box = page.locator(".map").bounding_box()
     page.mouse.move(box["x"] + 100, box["y"] + 60)
@@ -422,8 +430,8 @@ def test_a_region_of_a_map_is_brushed_by_mouse_and_keys_and_restored(page):
     expect(title).to_have_text("2 runs of the region")
 
 
-def test_a_map_is_shown_at_any_record(page):
-    open_at(page, "map?x=epsilon&y=modes")
+def test_a_map_is_shown_at_any_record(page, ids):
+    open_at(page, f"map/{ids['sweep']}?x=epsilon&y=modes")
     page.wait_for_selector(".map[data-drawn]")
     page.locator("[name=record]").fill("0")
     expect(page.locator(".record")).not_to_contain_text("the last record")
@@ -436,6 +444,7 @@ def test_a_map_is_shown_at_any_record(page):
 def test_a_map_of_a_claim_is_made_opened_and_leads_to_its_runs(page):
     open_at(page, "map")
     page.click("summary:has-text('Make a map of a claim')")
+    page.select_option("[name=maker-study]", "linear_modes")
     page.select_option("[name=maker-claim]", "stronger_modes_are_learnt_first")
     page.select_option("[name=axis-0]", "epsilon")
     page.select_option("[name=axis-1]", "modes")
@@ -613,7 +622,7 @@ VIEWS = (
     "ledger?row=linear_modes/every_mode_is_logistic",
     "run",
     "run/{every_shape}",
-    "map",
+    "map/{sweep}",
     "map/{claim_map}",
     "lab?study=linear_modes&arm=logistic",
 )

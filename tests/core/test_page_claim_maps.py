@@ -1,6 +1,7 @@
 """Maps of claims: where their runs are stored, what is kept of them, and what the server of the page says of them."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from phasescope.store import Store
 pytestmark = pytest.mark.filterwarnings("ignore:claim .* is checked one cell after the other")
 HOME = "http://127.0.0.1:8017"
 CLAIM = "stronger_modes_are_learnt_first"
-FIELDS = {"epsilon": "1e-3:2:6:log", "modes": "2:3:2"}
+FIELDS: dict[str, Any] = {"epsilon": "1e-3:2:6:log", "modes": "2:3:2"}
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +86,7 @@ def test_a_map_that_cannot_be_read_is_as_good_as_none(made, monkeypatch):
     found, store = made
     kept = KeptMaps(store)
     id = kept.keep(found, ps.find("linear_modes"))
+    assert kept.folder is not None
     file = kept.folder / f"{id}.npz"
     whole = file.read_bytes()
     for damaged in (b"", whole[: len(whole) // 2], b"no" + whole[2:]):
@@ -158,9 +160,10 @@ def test_a_map_that_cannot_be_made_is_refused_at_once(client, change, says):
 def test_a_map_of_other_code_says_so(client, made):
     KeptMaps(made[1]).keep(made[0], ps.find("linear_modes"))
     kept = KeptMaps(made[1])
+    assert kept.folder is not None
     (file,) = kept.folder.iterdir()
     with np.load(file) as held:
-        arrays = dict(held)
+        arrays: dict[str, Any] = dict(held)
     document = json.loads(str(arrays["document"])) | {"code": "of another day"}
     np.savez(file, **arrays | {"document": np.array(json.dumps(document))})
     (listed,) = [one for one in client.get("/api/maps").json() if "claim" in one]

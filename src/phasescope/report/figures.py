@@ -11,7 +11,10 @@ from ..verbs.draw import Drawing
 from .gather import Section
 from .prose import prose
 
-COLOURS = 128  # of a plot in the page; the file beside it has them all
+# Colours of a plot in the page, and how often they are moved to the middle of those that they stand for: a colour bar
+# of a map would else have steps of a wrong hue. The file beside the page has all colours.
+COLOURS = 256
+ROUNDS = 3
 
 
 def gallery(section: Section) -> Markup | None:
@@ -78,7 +81,7 @@ def _smaller(png: bytes) -> bytes:
         with Image.open(io.BytesIO(png), formats=("PNG",)) as image:
             flat = Image.new("RGB", image.size, "white")
             flat.paste(image, mask=image.convert("RGBA").getchannel("A"))
-        few = flat.quantize(COLOURS, dither=Image.Dither.NONE)
+        few = flat.quantize(COLOURS, kmeans=ROUNDS, dither=Image.Dither.NONE)
         few.save(buffer, format="PNG", optimize=True)
     except (OSError, ValueError):  # no picture that can be read: as it is
         return png

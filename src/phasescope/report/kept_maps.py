@@ -107,7 +107,9 @@ def _written(found: xr.Dataset, code: str, when: str) -> bytes:
         },
     }
     buffer = io.BytesIO()
-    arrays = {f"x.{name}": np.asarray(x.values) for name, x in found.variables.items()}
+    arrays: dict[str, Any] = {
+        f"x.{name}": np.asarray(x.values) for name, x in found.variables.items()
+    }
     np.savez_compressed(buffer, document=np.array(json.dumps(document)), **arrays)
     return buffer.getvalue()
 

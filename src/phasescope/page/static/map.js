@@ -13,14 +13,14 @@ import { address, go, note } from "./state.js";
 
 export async function open(into, { id, params }) {
   const [maps, studies] = await Promise.all([get("maps"), get("studies")]);
-  const maker = new Maker(studies, !maps.length);
+  const chosen = maps.find((map) => map.id === id) ?? maps[0];
+  const maker = new Maker(studies, !maps.length, chosen?.study);
   if (!maps.length) {
     into.replaceChildren(el("h1", {}, "Map"), message("There is no map in this store: no sweep over two axes or more, and no map of a claim.",
       el("p", {}, "A sweep is made in a terminal: ", el("code", {}, "phasescope sweep STUDY ARM FIELD=1e-3,1e-2 FIELD=1,2,4")),
       el("p", {}, "A map of a claim is made here:")), maker.node);
     return { heard: (news) => maker.heard(news) };
   }
-  const chosen = maps.find((map) => map.id === id) ?? maps[0];
   const view = new MapView(maps, chosen, { ...params }, maker);
   into.replaceChildren(...view.nodes);
   await view.timeline();
@@ -152,6 +152,7 @@ class MapView {
       this.learn();
       this.draw();
     } catch (problem) {
+      this.picture.waiting.remove();
       this.reading.replaceChildren(failure(problem, () => this.fill()));
     }
     this.asking = false;

@@ -16,9 +16,9 @@ function usual(field) {
 }
 
 export class Maker {
-  constructor(studies, open) {
+  constructor(studies, open, name) {
     this.studies = studies.filter((study) => study.claims);
-    this.study = this.studies[0];
+    this.study = this.studies.find((study) => study.name === name) ?? this.studies[0];
     this.body = el("div", {});
     this.says = el("div", { class: "quiet", role: "status" });
     this.node = el("details", { class: "more maker", open, ontoggle: () => this.node.open && this.fill() }, el("summary", {}, "Make a map of a claim"), this.body, this.says);

@@ -15,6 +15,8 @@ export class MapPicture {
     this.base = el("canvas");
     this.over = el("canvas");
     this.node = el("div", { class: "map", tabindex: 0, role: "application", "aria-label": "Map: arrow keys move between cells, Enter opens the run of a cell" }, this.base, this.over);
+    this.waiting = el("p", { class: "loading quiet", role: "status" }, "Reading the runs of the map…");
+    this.node.append(this.waiting);
     this.small = el("canvas");
     this.node.addEventListener("pointerdown", (event) => this.press(event));
     this.node.addEventListener("pointermove", (event) => this.hover(event));
@@ -26,6 +28,7 @@ export class MapPicture {
   }
   show(shown) {
     this.shown = shown;
+    this.waiting.remove();
     this.cell = this.kept(this.cell);
     this.draw();
   }
