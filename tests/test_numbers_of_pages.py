@@ -148,6 +148,18 @@ def test_the_page_on_checkpoints_has_what_is_read_at_a_time():
     assert missing("docs/checkpoints.md", *said) == []
 
 
+def test_the_page_on_replay_has_what_its_test_asks_for():
+    source = (ROOT / "tests/core/test_replay.py").read_text()
+    far = re.search(r"^IN_32_BITS = (\S+)$", source, re.MULTILINE)
+    steps = re.search(r"^STEPS, .* = (\d+), ", source, re.MULTILINE)
+    assert far and steps
+    said = (
+        f"A test feeds {steps[1]} batches to autograd and SGD of torch",
+        f"no weight differs by more than {far[1]} of the largest one",
+    )
+    assert missing("docs/replay.md", *said) == []
+
+
 def test_the_page_on_compiled_programs_says_how_much_is_kept():
     assert missing("docs/cache.md", f"Beyond {binary(cache.LIMIT)} what was not used") == []
 
