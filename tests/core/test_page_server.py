@@ -30,10 +30,10 @@ from phasescope.errors import SpecError, StoreError
 from phasescope.page import answers, datasets, guard, lab, preview
 from phasescope.page.app import application
 from phasescope.page.datasets import Datasets
-from phasescope.page.detail import chosen_records
 from phasescope.page.guard import Door, Keys
 from phasescope.page.jobs import MOST_WAITING, Job, Jobs
 from phasescope.page.lab import Lab
+from phasescope.page.level_of_detail import chosen_records
 from phasescope.page.maps import Maps
 from phasescope.page.server import check_host, names_of, serve
 from phasescope.page.wire import plain, unpacked

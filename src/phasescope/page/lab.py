@@ -26,7 +26,7 @@ from ..verbs.labels import label, without_a_mark_of_nothing
 from ..verbs.progress import Meter
 from ..verbs.run import find_or_run, run_identity
 from ..verbs.validate import requested_job
-from .detail import chosen_records
+from .level_of_detail import chosen_records
 from .preview import Part, Previews
 from .run_view import TIMES, moments, phases, times_of
 from .speeds import Speeds

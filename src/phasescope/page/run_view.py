@@ -14,7 +14,7 @@ import xarray as xr
 from ..errors import SpecError, nearest
 from ..report.mathematics import formula
 from ..verbs.run_index import Query, RunIndex
-from .detail import chosen_records
+from .level_of_detail import chosen_records
 from .wire import extremes, packed, plain
 
 MOST_VALUES = 2**20  # numbers in one answer

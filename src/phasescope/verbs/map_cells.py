@@ -169,7 +169,10 @@ class Cells:
         first = np.arange(count) * (each if CELL in layout.inner else 1)
         width = layout.tasks[0].width
         numbers = [self.stored.setdefault(id, len(self.stored)) for id in run_ids]
-        return {f"{RUN}{number}": np.array(numbers)[first // width], f"{LANE}{number}": first % width}
+        return {
+            f"{RUN}{number}": np.array(numbers)[first // width],
+            f"{LANE}{number}": first % width,
+        }
 
     def _together(
         self, datasets: Sequence[xr.Dataset], ratios: Ratios
