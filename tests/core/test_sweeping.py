@@ -370,6 +370,7 @@ def test_the_cost_counts_runs_programs_and_what_is_missing(store):
     layout = lay_out(toys.study, toys.quadratic, {"width": [1, 2], "eta": [0.1, 0.2, 0.3]})
     assert layout_cost(layout, Context(Store(store))) == {
         "axes": {"width": 2, "eta": 3}, "runs": 6, "programs": 2, "blocks": 2, "block": 4, "stored": 1, "missing": 1,
+        "tied": {},
     }  # fmt: skip
 
 
