@@ -12,9 +12,9 @@ import { short } from "./scales.js";
 import { address, go, note } from "./state.js";
 
 export async function open(into, { id, params }) {
-  const [maps, studies] = await Promise.all([get("maps"), get("studies")]);
+  const maps = await get("maps");
   const chosen = maps.find((map) => map.id === id) ?? maps[0];
-  const maker = new Maker(studies, !maps.length, chosen?.study);
+  const maker = new Maker(!maps.length, chosen?.study);
   if (!maps.length) {
     into.replaceChildren(el("h1", {}, "Map"), message("There is no map in this store: no sweep over two axes or more, and no map of a claim.",
       el("p", {}, "A sweep is made in a terminal: ", el("code", {}, "phasescope sweep STUDY ARM FIELD=1e-3,1e-2 FIELD=1,2,4")),

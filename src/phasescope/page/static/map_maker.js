@@ -16,22 +16,25 @@ function usual(field) {
 }
 
 export class Maker {
-  constructor(studies, open, name) {
-    this.studies = studies.filter((study) => study.claims);
-    this.study = this.studies.find((study) => study.name === name) ?? this.studies[0];
+  /** `open` from the beginning or not; `name` is the study that is offered first. What is installed is asked when it is opened. */
+  constructor(open, name) {
+    this.name = name;
     this.body = el("div", {});
     this.says = el("div", { class: "quiet", role: "status" });
     this.node = el("details", { class: "more maker", open, ontoggle: () => this.node.open && this.fill() }, el("summary", {}, "Make a map of a claim"), this.body, this.says);
-    if (open) this.fill();
   }
   async fill() {
-    if (!this.study || this.filled === this.study.name) return;
-    this.filled = this.study.name;
+    if (this.filled && this.filled === this.study?.name) return;
     this.body.replaceChildren(el("p", { class: "quiet" }, "Looking for claims that can be mapped…"));
     try {
+      this.studies ??= (await get("studies")).filter((study) => study.claims);
+      this.study ??= this.studies.find((study) => study.name === this.name) ?? this.studies[0];
+      if (!this.study) return this.body.replaceChildren(el("p", {}, "No study with claims is installed."));
+      this.filled = this.study.name;
       this.claims = await get(`claims/${encodeURIComponent(this.study.name)}`);
       this.choose(this.claims[0]);
     } catch (problem) {
+      this.filled = undefined;
       this.body.replaceChildren(failure(problem, () => this.fill()));
     }
   }
@@ -83,6 +86,7 @@ export class Maker {
       if (Object.keys(fields).length < chosen.length) throw new Error("Choose two different numbers for the two axes.");
       this.job = (await send("POST", "maps", { study: this.study.name, claim: this.claim.id, fields })).job;
       this.says.textContent = "The map is being made behind this page; it opens here when it is done.";
+      for (const job of await get("jobs")) this.heard(job); // it may be done already
     } catch (problem) {
       this.says.replaceChildren(failure(problem));
     }
@@ -90,6 +94,7 @@ export class Maker {
   /** The map that was asked for here opens when it is done. */
   heard(news) {
     if (news.job !== this.job) return;
+    if (news.done) this.job = undefined;
     if (!news.done) this.says.textContent = `making the map: ${Math.round(100 * (news.progress ?? 0))}% of this part`;
     else if (news.run) go("map", news.run);
     else this.says.textContent = news.problem ?? `The map was ${news.state}.`;
