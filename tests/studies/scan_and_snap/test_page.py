@@ -3,7 +3,9 @@
 import re
 
 import numpy as np
+import pytest
 
+import phasescope as ps
 from phasescope.studies.scan_and_snap import closed_forms, study
 from phasescope.studies.scan_and_snap.claims.attention import MIXTURES
 from phasescope.studies.scan_and_snap.claims.tables.mixtures import random_mixtures
@@ -66,3 +68,25 @@ def test_the_page_has_the_sizes_and_the_overlap_of_syn_small():
         rf"Syn-Small starts at $\rho = {first @ second:.2f}$",
     )
     assert not_said("scan_and_snap", *said) == []
+
+
+@pytest.mark.full  # eight runs of mini-batches in each precision: half a minute
+def test_the_page_says_how_far_figure_6_is_from_64_bits():
+    def entropies(num_last, precision):
+        runs = ps.sweep(
+            study,
+            "sampled",
+            preset="figure_6",
+            num_last=num_last,
+            eta_Z=[0.5, 3.0],
+            ratio=[1.0, 10.0],
+            precision=precision,
+            keep=["dt_entropy"],
+            store=False,
+        )
+        return runs.dt_entropy.isel(time=-1).mean("class").values
+
+    far = [abs(entropies(n, "float32") - entropies(n, "float64")).max() for n in (1, 10)]
+    assert 1e-8 < max(far) < 1e-6
+    said = "entropies differ from those in float64 by less than 1e-6"
+    assert not_said("scan_and_snap", said) == []
