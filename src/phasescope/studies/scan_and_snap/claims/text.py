@@ -162,27 +162,23 @@ def entropies_have_settled(runs):
     "Figure 7, the released rates (ours)",
     on("training", recorded.one_layer, recorded.released),
     id="ours-fig7-released",
-    kind="approx",
+    kind="order",
     whose="ours",
-    tex=r"H_{\text{FFN } 10}(t_{end}) \simeq H_{\text{FFN } 5}(t_{end})",
+    tex=r"H(t_{end}) < \tfrac1{10} H(0) \text{ with FFN } 5 \text{ and } 10",
     page="Figure 7: the caption has a rate of 5, the released code 10 for the feed-forward layer",
 )
-def the_rate_of_the_network_does_not_matter(caption, released):
-    """With the feed-forward layer at twice the rate, as released, the entropy at the end is the caption's to a fifth."""
-    fifth = ps.chosen(0.2, "a fifth")
-    a, b = (
-        lowest(run.attention_entropy).isel(time=-1).mean("seed", skipna=False)
-        for run in (caption, released)
-    )
-    moved = lowest(caption.attention_entropy)
-    fell = moved.isel(time=-1) / moved.isel(time=0)
-    some = ps.chosen(0.9, "there is something to compare")
-    return (
-        ps.agree(b, a, rtol=fifth, what="entropy at the end")
-        & ps.guard(ps.at_most(fell, some, "entropy left"))
-        & learns(caption)
-        & learns(released)
-    )
+def attention_is_as_sparse_at_the_released_rate(caption, released):
+    """Less than a tenth of the entropy is left at the end in each seed, at the caption's rate and with the feed-forward layer at
+    twice that rate, as released."""
+    # The check that was registered asked both means to agree to a fifth. They did, by a hair, which says nothing: seeds of one
+    # setting differ by a factor of two.
+    found = []
+    for name, run in (("caption", caption), ("released", released)):
+        entropy = lowest(run.attention_entropy)
+        left = entropy.isel(time=-1) / entropy.isel(time=0)
+        tenth = ps.chosen(0.1, "of the entropy at the start")
+        found += [ps.at_most(left, tenth, f"{name}: entropy left"), learns(run)]
+    return ps.all_of(found)
 
 
 claims = (
@@ -191,5 +187,5 @@ claims = (
     entropy_falls_with_the_rate,
     entropy_falls_with_the_rate_early,
     entropies_have_settled,
-    the_rate_of_the_network_does_not_matter,
+    attention_is_as_sparse_at_the_released_rate,
 )
