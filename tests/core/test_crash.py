@@ -149,7 +149,11 @@ def test_ctrl_c_leaves_a_run_that_goes_on(stopped):
 
 # --- a terminal that is closed --------------------------------------------------------------------------------------
 
-AT_A_TERMINAL = "import fcntl, termios; fcntl.ioctl(2, termios.TIOCSCTTY, 0)" + TELLING
+# Whoever started these tests with nohup had the signal ignored, and what they start would do so too.
+AT_A_TERMINAL = (
+    "import fcntl, signal, termios; signal.signal(signal.SIGHUP, signal.SIG_DFL); "
+    "fcntl.ioctl(2, termios.TIOCSCTTY, 0)" + TELLING
+)
 
 
 class Terminal:

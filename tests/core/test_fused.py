@@ -236,7 +236,8 @@ def swept(arm, **fields):
 
 
 def engine_of(ds):
-    return json.loads(ds.attrs["provenance"])["engine"]
+    """The path alone: these tests compile with hardly any optimisation, and provenance says so too."""
+    return json.loads(ds.attrs["provenance"])["engine"].partition(",")[0]
 
 
 def test_a_fused_sweep_says_so_and_has_the_numbers_of_the_ordinary_one(fused, monkeypatch):

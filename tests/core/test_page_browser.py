@@ -541,7 +541,7 @@ def test_a_background_run_lands_in_the_store_and_appears(page):
     open_at(page, "lab?study=linear_modes&arm=descent&f.epsilon=0.0123")
     expect(page.locator(".result")).to_contain_text("press Run")
     page.click("#start")
-    page.click(".jobs li >> text=open")
+    page.locator(".jobs li", has_text="linear_modes / descent").first.get_by_text("open").click()
     expect(page.locator("h1")).to_have_text("linear_modes / descent")
     expect(page.locator(".facts").first).to_contain_text("epsilon 0.0123")
     page.goto(f"{page.home}#/run?text=0.0123")

@@ -408,8 +408,10 @@ def test_a_map_keeps_its_id_as_rows_come_to_it(tmp_path):
 
 
 SLOW = """
-import sys, time
+import signal, sys, time
 from phasescope.page import app, server
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell it is ignored
 
 def slowly(page, request):
     print("asked", flush=True)
