@@ -19,13 +19,14 @@ class Typical(NamedTuple):
     megabytes: float
 
 
-# Means over all runs of the claims and figures, two at a time on two cores (1028 runs, November 2026).
+# Means over all runs of the claims and figures, two at a time on two cores (647 runs, November 2026). The seconds are twice those
+# that were measured, with programs compiled before: a report of all studies took twice the CPU time without.
 MEASURED = {
-    "co_occurrence": Typical(5.5, 0.60),
-    "lazy_to_rich": Typical(9.8, 0.45),
-    "regular_language": Typical(7.4, 2.7),
-    "scan_and_snap": Typical(8.4, 1.0),
-    "state_tracking": Typical(44.0, 0.63),
+    "co_occurrence": Typical(4.7, 1.0),
+    "lazy_to_rich": Typical(5.3, 3.8),
+    "regular_language": Typical(1.05, 1.6),
+    "scan_and_snap": Typical(0.86, 0.52),
+    "state_tracking": Typical(6.9, 0.61),
 }
 GIGABYTES = 8.0  # of memory that a check of these studies needs: 7.4 were measured
 
