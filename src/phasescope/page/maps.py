@@ -162,7 +162,7 @@ def _first(names: list[str]) -> str:
 def _grouped(entries: list[Entry]) -> list[list[Sweep]]:
     """Blocks that differ in the columns of their lanes alone are a sweep; sweeps that differ in numbers, a group."""
     found: dict[str, dict[str, list[Entry]]] = {}
-    for entry in sorted(entries, key=lambda entry: (entry.created, entry.id)):
+    for entry in sorted(entries, key=_age):
         lanes = dict(entry.lanes or {})
         if any(isinstance(column, LongColumn) for column in lanes.values()):
             continue  # the numbers of so wide a block are in its records alone
@@ -173,6 +173,15 @@ def _grouped(entries: list[Entry]) -> list[list[Sweep]]:
         alike = found.setdefault(_text([asked, sorted(shared), words]), {})
         alike.setdefault(_text([asked, shared]), []).append(entry)
     return [[_sweep(key, blocks) for key, blocks in one.items()] for one in found.values()]
+
+
+def _age(entry: Entry) -> tuple[str, int, str]:
+    """When a block was made: its own date counts seconds, and its folder tells those of one second apart."""
+    try:
+        written = entry.folder.stat().st_mtime_ns
+    except OSError:
+        written = 0
+    return entry.created, written, entry.id
 
 
 def _text(parts: Any) -> str:
