@@ -22,10 +22,20 @@ from .spec import Spec, field_types
 
 # Words of `run` and `sweep` that say how, not what.
 RESERVED = frozenset(
-    (
-        *("study", "arm", "preset", "seed", "seeds", "at", "keep", "reduce"),
-        *("block", "executor", "store", "progress"),
-    )
+    [
+        "study",
+        "arm",
+        "preset",
+        "seed",
+        "seeds",
+        "at",
+        "keep",
+        "reduce",
+        "block",
+        "executor",
+        "store",
+        "progress",
+    ]
 )
 T = TypeVar("T")
 # One Spec, or one of each kind of arm.

@@ -23,7 +23,7 @@ from ..verbs.map_axes import map_axis
 from ..verbs.map_cells import ASSUMPTION, LANE, RUN
 from ..verbs.map_rows import MapRow, check_fields, map_row, mappable
 from .studies import by_name, field_described
-from .wire import extremes, packed, plain
+from .wire import over_two_axes, packed, plain
 
 MARK = "claim-"  # with which the id of a claim's map begins
 MOST_CELLS = 2**16  # of a map that is made from the page
@@ -206,17 +206,8 @@ def _packed(ds: xr.Dataset, x: str, y: str, value: str, whole: bool) -> bytes:
 
     shown = over(value).astype(float)
     words, which = np.unique(over("word"), return_inverse=True)
-    low, high = extremes(shown)
     header = {
-        "dims": [y, x],
-        "shape": list(shown.shape),
-        "dtype": "float64",
-        "min": low,
-        "max": high,
-        "x": plain(ds[x].values),
-        "y": plain(ds[y].values) if y else [],
-        "value": value,
-        "values": values,
+        **over_two_axes(shown, (y, ds[y].values if y else []), (x, ds[x].values), value, values),
         "claim": plain(ds.attrs.get("claim")),
         "words": plain(words),
         "word": which.reshape(shown.shape).tolist(),

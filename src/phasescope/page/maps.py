@@ -18,7 +18,7 @@ from ..store.run_document import read_run
 from ..store.values import LongColumn
 from ..verbs.run_index import Query, RunIndex
 from .datasets import Datasets
-from .wire import extremes, packed, plain
+from .wire import over_two_axes, packed, plain
 
 MOST_BLOCKS = 2000
 MOST_CELLS = 2**18
@@ -125,17 +125,8 @@ class Maps:
         first = source[tuple(0 if c == MEAN else c for c in cut)]
         if names.index(x) < names.index(y):
             shown, first = shown.T, np.swapaxes(first, 0, 1)
-        low, high = extremes(shown)
         header = {
-            "dims": [y, x],
-            "shape": list(shown.shape),
-            "dtype": "float64",
-            "min": low,
-            "max": high,
-            "x": plain(sweep.axes[x]),
-            "y": plain(sweep.axes[y]),
-            "value": value,
-            "values": quantities,
+            **over_two_axes(shown, (y, sweep.axes[y]), (x, sweep.axes[x]), value, quantities),
             "axes": [{"name": k, "values": plain(v)} for k, v in sweep.axes.items()],
             "runs": [id for id, _ in sweep.blocks],
             "cells": first.tolist(),

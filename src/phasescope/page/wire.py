@@ -52,6 +52,24 @@ def packed(header: Mapping[str, Any], *arrays: np.ndarray) -> bytes:
     return b"".join([start, padding, *data])
 
 
+def over_two_axes(
+    shown: np.ndarray, y: tuple[str, Any], x: tuple[str, Any], value: str, values: Sequence[str]
+) -> dict[str, Any]:
+    """The part of a header that all maps have: one of several quantities over two axes, each a name and its values."""
+    low, high = extremes(shown)
+    return {
+        "dims": [y[0], x[0]],
+        "shape": list(shown.shape),
+        "dtype": "float64",
+        "min": low,
+        "max": high,
+        "x": plain(x[1]),
+        "y": plain(y[1]),
+        "value": value,
+        "values": values,
+    }
+
+
 def unpacked(data: bytes) -> tuple[dict[str, Any], np.ndarray]:
     """The header and the numbers of what `packed` made."""
     length = int(np.frombuffer(data[:4], "<u4")[0])

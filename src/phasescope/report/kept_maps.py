@@ -1,6 +1,7 @@
 """Maps of claims that were made over a store, kept for the page: which claim, over which numbers, and what was found.
 
-They lie in the user's cache folder and can be made again from the store. One that cannot be read is as good as none.
+They lie in the user's cache folder and can be made again from the store. One that cannot be read is as good as none. The words
+of the cells are text, which the record files of a store do not hold.
 """
 
 from __future__ import annotations
