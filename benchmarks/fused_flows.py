@@ -2,8 +2,8 @@
 
     python benchmarks/fused_flows.py [--only mean_field_flow|scan_and_snap] [--lanes N] [--limit S] [--json FILE]
 
-Flows are fused only where PHASESCOPE_FUSED=flows asks for it, which this script does. First the two paths must give the same
-numbers, or nothing is timed. Every section is a process of its own with a time limit. Without a GPU it says so and ends.
+The engine as it is without fused lanes (PHASESCOPE_FUSED=0) solves by diffrax. First the two paths must give the same numbers,
+or nothing is timed. Every section is a process of its own with a time limit. Without a GPU it says so and ends.
 README.md says what the numbers should reach.
 """
 
@@ -44,10 +44,10 @@ VARIABLE = "PHASESCOPE_FUSED"
 
 
 @contextmanager
-def path(word: str) -> Iterator[None]:
-    """Inside, the engine takes this path: `flows`, or 0 for the ordinary one."""
+def by_diffrax() -> Iterator[None]:
+    """Inside, no lanes are fused."""
     before = os.environ.get(VARIABLE)
-    os.environ[VARIABLE] = word
+    os.environ[VARIABLE] = "0"
     try:
         yield
     finally:
@@ -76,9 +76,8 @@ def compare(table: Table, section: str, study: str, arm: str, asked: dict[str, A
     """The same sweep by both paths: nothing is timed that does not do the same."""
     import numpy as np
 
-    with path("flows"):
-        first, fused = seconds(lambda: sweep_of(study, arm, store=False, **asked))
-    with path("0"):
+    first, fused = seconds(lambda: sweep_of(study, arm, store=False, **asked))
+    with by_diffrax():
         usual = sweep_of(study, arm, store=False, **asked)
     table.add(section, "first call, compilation included", first, "s", note=engine_of(fused))
     if not engine_of(fused).startswith("fused lanes"):
@@ -95,24 +94,23 @@ def compare(table: Table, section: str, study: str, arm: str, asked: dict[str, A
         raise SystemExit(f"{study}.{arm}: the two paths differ by {gap:.1e}; nothing is timed.")
 
 
-def rate(study: str, arm: str, word: str, asked: Any, lanes: int) -> float:
-    """Trajectories a second on the device by one of the paths, compiled before."""
-    with path(word):
-        sweep_of(study, arm, store=False, **asked(lanes, 1e-3))
-        return lanes / min(on_device(study, arm, **asked(lanes, shift)) for shift in (2e-3, 3e-3))
+def rate(study: str, arm: str, asked: Any, lanes: int) -> float:
+    """Trajectories a second on the device, compiled before."""
+    sweep_of(study, arm, store=False, **asked(lanes, 1e-3))
+    return lanes / min(on_device(study, arm, **asked(lanes, shift)) for shift in (2e-3, 3e-3))
 
 
 def measure(table: Table, section: str, study: str, arm: str, asked: Any, lanes: int) -> float:
     """Both paths side by side, then many fused lanes; how many times faster the fused ones are."""
-    usual = rate(study, arm, "0", asked, SIDE_BY_SIDE)
+    with by_diffrax():
+        usual = rate(study, arm, asked, SIDE_BY_SIDE)
     table.add(section, f"diffrax, {SIDE_BY_SIDE} lanes", usual, "trajectories/s")
-    fused = rate(study, arm, "flows", asked, SIDE_BY_SIDE)
+    fused = rate(study, arm, asked, SIDE_BY_SIDE)
     table.add(section, f"fused, {SIDE_BY_SIDE} lanes", fused, "trajectories/s")
     goal = MEAN_FIELD_RATE if section == "mean_field_flow" and lanes == MANY else None
-    best = rate(study, arm, "flows", asked, lanes)
+    best = rate(study, arm, asked, lanes)
     table.add(section, f"fused, {lanes} lanes", best, "trajectories/s", goal)
-    with path("flows"):
-        call, _ = seconds(lambda: sweep_of(study, arm, store=False, **asked(lanes, 4e-3)))
+    call, _ = seconds(lambda: sweep_of(study, arm, store=False, **asked(lanes, 4e-3)))
     table.add(section, f"warm call of {lanes} lanes without store", call, "s")
     return max(fused, best) / usual
 

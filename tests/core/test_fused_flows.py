@@ -174,12 +174,12 @@ def sweep_both(monkeypatch):
     """A sweep as fused flows, and the same as ever; kernels are interpreted."""
 
     def both(study, arm, **asked):
-        monkeypatch.setattr(choice, "LEAST_LANES", 2)
-        monkeypatch.setattr(choice, "on_this_device", lambda: True)
-        monkeypatch.setattr(flows, "by_xla", kernel.by_interpreter)
         usual = ps.sweep(study, arm, store=False, **asked)
         assert path_of(usual) == "compiled loop"
-        monkeypatch.setenv("PHASESCOPE_FUSED", "flows")
+        monkeypatch.setattr(choice, "LEAST_LANES", 2)
+        monkeypatch.setattr(choice, "LEAST_FLOWS", 2)
+        monkeypatch.setattr(choice, "on_this_device", lambda: True)
+        monkeypatch.setattr(flows, "by_xla", kernel.by_interpreter)
         found = ps.sweep(study, arm, store=False, **asked)
         assert path_of(found) == "fused lanes"
         return found, usual
@@ -248,33 +248,55 @@ def test_divergence_is_found_at_the_same_record(sweep_both):
 
 
 def test_the_flow_of_a_run_with_several_stages_is_fused_alone(monkeypatch):
-    monkeypatch.setattr(choice, "LEAST_LANES", 2)
-    monkeypatch.setattr(choice, "on_this_device", lambda: True)
     job = Job(toys.curriculum, toys.Spec(), columns={"start": (1.0, 2.0)})
     assert choice.engine_path(job) == "compiled loop"
-    monkeypatch.setenv("PHASESCOPE_FUSED", "flows")
+    monkeypatch.setattr(choice, "LEAST_LANES", 2)
+    monkeypatch.setattr(choice, "LEAST_FLOWS", 2)
+    monkeypatch.setattr(choice, "on_this_device", lambda: True)
     assert choice.engine_path(job) == "fused lanes in flow; else compiled loop"
 
 
-@pytest.mark.parametrize("word", ["", "0", "1"])
-def test_flows_are_not_fused_unless_that_is_asked_for(monkeypatch, word):
-    job = Job(toys.cubic_flow, toys.Spec(), columns={"start": tuple(np.linspace(1, 2, 2048))})
+def many(arm, count):
+    """So many runs of an arm side by side."""
+    return Job(arm, toys.Spec(), columns={"start": tuple(np.linspace(1, 2, count))})
+
+
+def test_flows_are_fused_on_a_gpu_if_they_are_many(monkeypatch):
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    monkeypatch.setenv("PHASESCOPE_FUSED", word)
-    assert not choice.is_fused(job, 0)
-    monkeypatch.setenv("PHASESCOPE_FUSED", "flows")
-    assert choice.on_this_device()
     monkeypatch.setattr(flows, "by_gpu", kernel.by_xla)
-    assert choice.is_fused(job, 0)
-    assert not choice.is_fused(job.without_lanes(), 0)
-    formula = Job(toys.cubic_formula, toys.Spec(), columns=job.columns)
-    assert not choice.is_fused(formula, 0)
+    enough = choice.LEAST_FLOWS
+    assert choice.is_fused(many(toys.cubic_flow, enough), 0)
+    assert not choice.is_fused(many(toys.cubic_flow, enough - 1), 0)
+    assert not choice.is_fused(many(toys.cubic_flow, enough).without_lanes(), 0)
+    assert not choice.is_fused(many(toys.cubic_formula, enough), 0)
+    monkeypatch.setenv("PHASESCOPE_FUSED", "0")
+    assert not choice.is_fused(many(toys.cubic_flow, enough), 0)
 
 
-def test_flows_are_not_fused_where_there_is_no_gpu(monkeypatch):
-    monkeypatch.setenv("PHASESCOPE_FUSED", "flows")
-    job = Job(toys.cubic_flow, toys.Spec(), columns={"start": tuple(np.linspace(1, 2, 2048))})
-    assert choice.engine_path(job) == "compiled loop"
+def test_flows_are_not_fused_where_there_is_no_gpu():
+    assert choice.engine_path(many(toys.cubic_flow, choice.LEAST_FLOWS)) == "compiled loop"
+
+
+@pytest.mark.parametrize("way", [kernel.by_interpreter, kernel.by_xla])
+def test_lanes_whose_memory_is_large_are_solved_in_pieces(monkeypatch, way):
+    monkeypatch.setattr(flows, "LARGEST_WRITTEN_OUT", 0)
+    flow = ps.flow(predator_and_prey)
+    calls = []
+
+    def counted(work):
+        calls.append(work.inputs[0].shape[-1])
+        return way(work)
+
+    with exact_numbers():
+        starts = jnp.stack([jnp.linspace(0.5, 3.0, 70), jnp.ones(70)], axis=1)
+        expected, steps = moved(flow, starts)
+        of_32_lanes = 8 * 32 * 16 * 2  # 13 slopes and what moves, in three forms, of two numbers
+        monkeypatch.setattr(kernel, "LARGEST_MEMORY", of_32_lanes)
+        with flows.fused_flows(counted):
+            found, sizes = moved(flow, starts)
+    assert set(calls) == {24}  # three pieces, of which the last is filled up
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+    np.testing.assert_allclose(sizes, steps, rtol=0.1)
 
 
 @pytest.mark.filterwarnings("ignore:The Pallas Triton backend is deprecated:DeprecationWarning")

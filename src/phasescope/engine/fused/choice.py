@@ -3,8 +3,7 @@
 The choice depends on what was asked (the arm, its numbers, how many lanes and steps) and on the device, and on nothing that
 happens meanwhile: a run that is resumed, or recorded at other times, takes the same path.
 
-Flows are fused only where PHASESCOPE_FUSED=flows asks for it. That is experimental: it agrees with diffrax where the kernels are
-interpreted, and has not been measured on a GPU.
+How many steps a flow takes is not known before, so that flows are chosen by their number alone.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ from .runs import check_size, of_single_run
 
 VARIABLE = "PHASESCOPE_FUSED"
 OFF = "0"
-WITH_FLOWS = "flows"
 FUSED_PATH = "fused lanes"
 LEAST_LANES = 1024  # below, a GPU is idle for the most part
 LEAST_WORK = (
     2**26
 )  # steps of all lanes: a second or so of the ordinary path, a kernel takes seconds to compile
+LEAST_FLOWS = 4096  # below, compiling a kernel takes longer than it saves
 MOST_STEPS = 2**31  # of a stage: a kernel counts them in 32 bits
 
 # Whether the steps of a stage make a small kernel, as found in this process.
@@ -48,7 +47,7 @@ def is_fused(job: Job, index: int) -> bool:
         return False
     stage = job.plan().stages[index]
     if not stage.dynamics.divisible:
-        return with_flows() and makes_small_flows(job, index)
+        return job.lane_count >= LEAST_FLOWS and makes_small_flows(job, index)
     length = stage_length(stage)
     if length >= MOST_STEPS:
         return False
@@ -69,11 +68,6 @@ def engine_path(job: Job) -> str:
 def on_this_device() -> bool:
     """Whether lanes are fused here at all: on a GPU, unless PHASESCOPE_FUSED is 0."""
     return jax.default_backend() == "gpu" and os.environ.get(VARIABLE, "") != OFF
-
-
-def with_flows() -> bool:
-    """Whether flows are to be fused too, where lanes are fused at all."""
-    return os.environ.get(VARIABLE, "") == WITH_FLOWS
 
 
 def makes_small_kernel(job: Job, index: int) -> bool:

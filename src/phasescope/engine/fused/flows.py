@@ -23,7 +23,7 @@ from jax.extend.core import ClosedJaxpr, jaxpr_as_fun  # pyright: ignore[reportP
 from jaxtyping import Array, PyTree
 
 from ...plan.flow import Velocity, flow, solved_by
-from .kernel import WARP, Memory, Way, Work, by_gpu, by_xla
+from .kernel import WARP, Memory, Way, Work, by_gpu, by_xla, in_pieces
 from .paced import Control, Interval
 from .pairs import Pair, pair_of
 from .program import Unfusable
@@ -102,7 +102,7 @@ class FusedFlows:
         resting = [rows[node.value] for node in field.resting]
         moving = _vectors(leaves)
         work = _work(moves, field, resting, _interval(*ends, *tolerances), moving)
-        vectors, held = self.way(work)
+        vectors, held = in_pieces(work, self.way)
         *moved, taken, is_solved = vectors
         if held is not None:
             moved = list(held)

@@ -21,6 +21,7 @@ from .program import Program
 
 BLOCK = 128  # lanes of one block of threads: a power of two; 32 to 256 were equally fast
 WARP = 32  # threads that go together
+LARGEST_MEMORY = 2**32  # bytes that the memory of all lanes may take at once
 
 
 @runtime_checkable
@@ -64,6 +65,33 @@ class Work:
 
 # Carries out some work, by a kernel or without: gives the vectors, and the rows if it has some.
 Way = Callable[[Work], tuple[list[Array], Array | None]]
+
+
+def in_pieces(work: Work, way: Way) -> tuple[list[Array], Array | None]:
+    """The work, its lanes in several pieces one after the other if their memory would be too large at once."""
+    lanes = work.inputs[0].shape[-1]
+    width = max(LARGEST_MEMORY // max(8 * work.memory, 1), 1) // work.block * work.block
+    if work.rows is None or lanes <= max(width, work.block):
+        return way(work)
+    count = -(-lanes // max(width, work.block))
+    size = -(-lanes // count)
+
+    def cut(x: Array) -> Array:
+        """With the pieces first; lanes that are missing repeat the last."""
+        more = [(0, 0)] * (x.ndim - 1) + [(0, count * size - lanes)]
+        padded = jnp.pad(x, more, mode="edge")
+        return jnp.moveaxis(padded.reshape(*x.shape[:-1], count, size), -2, 0)
+
+    def one(piece: tuple[list[Array], Array]) -> tuple[list[Array], Array | None]:
+        inputs, rows = piece
+        return way(dataclasses.replace(work, inputs=inputs, rows=rows))
+
+    def joined(x: Array) -> Array:
+        whole = jnp.moveaxis(x, 0, -2)
+        return whole.reshape(*whole.shape[:-2], count * size)[..., :lanes]
+
+    found = jax.lax.map(one, ([cut(x) for x in work.inputs], cut(work.rows)))
+    return jax.tree.map(joined, found)
 
 
 def by_gpu(work: Work) -> tuple[list[Array], Array | None]:
