@@ -48,10 +48,11 @@ def programs(spec, net, tokens):
     import jax.numpy as jnp
 
     import phasescope as ps
+    from phasescope.networks.filled_types import filling_up
     from phasescope.networks.sampling import Windows
     from phasescope.networks.training import TextState, training
 
-    kind = training(spec)
+    kind = filling_up(training(spec), spec)
     empty = jnp.zeros((1, spec.context + 1), jnp.int32)
     params = TextState(net, Windows(empty, empty, empty))
     return ps.State(params, tokens, kind.init(params)), kind, eqx.filter_jit(kind.advance)

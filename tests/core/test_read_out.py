@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import phasescope as ps
-from phasescope.networks import decoder, initial
+from phasescope.networks import decoder, filled_types, initial
 from phasescope.networks.decoder import Dropping, Shape
 from phasescope.networks.read_out import cut, mean_cross_entropy
 from phasescope.networks.starts import Draws
@@ -131,3 +131,36 @@ def test_the_loss_of_a_decoder_is_the_mean_over_tokens_with_dropout_too(tied):
             lambda net, d=dropping: decoder.token_losses(net, windows, d).mean()
         )
         close(found, wanted(net))
+
+
+@pytest.mark.parametrize("biased", [True, False])
+@pytest.mark.parametrize("lanes", [1, 3])
+def test_types_that_fill_up_change_nothing(biased, lanes):
+    """On a GPU the scores of a large vocabulary are filled up to whole tiles."""
+    many = [numbers(13, biased, seed) for seed in range(lanes)]
+    given, targets = jax.tree.map(lambda *each: jnp.stack(each), *many)
+
+    def both(function, *more):
+        return jax.jit(jax.vmap(lambda g, t: jax.value_and_grad(of(function, t, *more))(g)))
+
+    wanted = both(plain)(given, targets)
+    close(both(filled_types.mean_cross_entropy, True)(given, targets), wanted)
+    close(both(filled_types.mean_cross_entropy)(given, targets), wanted)
+
+
+def test_types_are_filled_up_on_a_gpu_if_they_are_many(monkeypatch):
+    filled, as_they_are = jnp.float32(1), jnp.float32(2)
+    monkeypatch.setattr(filled_types, "_mean", lambda *given: filled)
+    monkeypatch.setattr(filled_types.read_out, "mean_cross_entropy", lambda *given: as_they_are)
+    x, targets = jnp.zeros((4, 3), np.float32), jnp.zeros(4, int)
+
+    def asked(types):
+        return filled_types.mean_cross_entropy(x, jnp.zeros((3, types), x.dtype), None, targets)
+
+    assert asked(33_278) == as_they_are
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    assert asked(33_278) == filled
+    assert asked(33_280) == as_they_are
+    assert asked(65) == as_they_are
+    monkeypatch.setattr(filled_types.read_out, "IN_MEMORY", 4 * 33_278 * 4 - 1)
+    assert asked(33_278) == as_they_are

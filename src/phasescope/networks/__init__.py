@@ -11,6 +11,7 @@ from .decoder import forward as forward
 from .decoder import initial as initial
 from .decoder import loss as loss
 from .decoder import token_losses as token_losses
+from .filled_types import with_filled_types as with_filled_types
 from .observables import TEXT_AXES as TEXT_AXES
 from .observables import TextObserved as TextObserved
 from .plans import text_plan as text_plan

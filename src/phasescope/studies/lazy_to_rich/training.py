@@ -9,7 +9,7 @@ import optax
 from jaxtyping import Array, Float
 
 import phasescope as ps
-from phasescope.networks import TextSpec, text_plan
+from phasescope.networks import TextSpec, text_plan, with_filled_types
 
 from .data import draw
 from .kernels import tabulated
@@ -101,7 +101,7 @@ def high_dimensional(spec: Spec) -> ps.Plan:
 @ps.arm(spec=TextSpec)
 def text_two_layer(spec: TextSpec) -> ps.Plan:
     """A standard transformer with ALiBi on a text, all layers together (Figure 2); time counts updates."""
-    return text_plan(spec)
+    return with_filled_types(text_plan(spec), spec)
 
 
 def _stage(dynamics: ps.Dynamics, spec: Spec) -> ps.Stage:
