@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 
 import diffrax
 import numpy as np
@@ -37,50 +36,11 @@ class Pair:
         return sum(bool(x) for row in (*self.rows, self.growth, self.error) for x in row)
 
     def table(self) -> np.ndarray:
-        """Its numbers one after the other, for a kernel that looks them up: see `Places`. What is zero is left out."""
-        ends = [(b, e) for b, e in zip(self.growth, self.error, strict=True)]
-        lists = [_nonzero(row) for row in self.rows] + [_nonzero(list(map(any, ends)))]
-        sums = [*self.rows, self.growth]
-        slopes = np.zeros((len(lists), self.stages))
-        weights = np.zeros_like(slopes)
-        for row, (used, numbers) in enumerate(zip(lists, sums, strict=True)):
-            slopes[row, : len(used)] = used
-            weights[row, : len(used)] = [numbers[place] for place in used]
-        error = np.zeros(self.stages)
-        error[: len(lists[-1])] = [self.error[place] for place in lists[-1]]
-        counts = [len(used) for used in lists]
-        return np.concatenate([self.times, counts, slopes.ravel(), weights.ravel(), error])
-
-
-@dataclasses.dataclass(frozen=True)
-class Places:
-    """Where the table of a pair with so many stages has what.
-
-    First the time of each stage. Then for each of the sums, which are those of the stages and the growth at the end: how many
-    slopes it has, which ones, and their weights. Last, for the slopes at the end, their weights in the error.
-    """
-
-    stages: int
-
-    @property
-    def counts(self) -> int:
-        return self.stages
-
-    @property
-    def slopes(self) -> int:
-        return self.counts + self.stages + 1
-
-    @property
-    def weights(self) -> int:
-        return self.slopes + (self.stages + 1) * self.stages
-
-    @property
-    def error(self) -> int:
-        return self.weights + (self.stages + 1) * self.stages
-
-
-def _nonzero(numbers: Sequence[float]) -> list[int]:
-    return [place for place, number in enumerate(numbers) if number]
+        """All its numbers one after the other: the square of rows, then times, growth and error."""
+        square = np.zeros((self.stages, self.stages))
+        for stage, row in enumerate(self.rows):
+            square[stage, : len(row)] = row
+        return np.concatenate([square.ravel(), self.times, self.growth, self.error])
 
 
 def pair_of(solver: diffrax.AbstractSolver) -> Pair:

@@ -18,7 +18,7 @@ from jaxtyping import Array
 
 from .kernel import Memory
 from .operations import filled, maximum
-from .pairs import Pair, Places
+from .pairs import Pair
 
 Vectors = tuple[Array, ...]
 # Of a time and what moves, as vectors of lanes: the velocities.
@@ -104,10 +104,12 @@ class Looped:
     ) -> tuple[Any, Array]:
         size = end - begin
         shape = size.shape
+        stages = self.pair.stages
+        times = stages**2
 
         def one_stage(stage: Array, held: Any) -> Any:
             held = loop(self.width, functools.partial(self._argument, shape, stage), held)
-            part = self._look_up(shape, stage)
+            part = self._look_up(shape, times + stage)
             here = lax.select(lax.eq(part, like(part, 1.0)), end, begin + part * size)
             places = range(2 * self.width, 3 * self.width)
             moved = tuple(self.memory.read(held, np.int32(place)) for place in places)
@@ -115,7 +117,7 @@ class Looped:
                 held = self.memory.write(held, self._slope(stage, place), size * velocity)
             return held
 
-        held = loop(self.pair.stages, one_stage, held)
+        held = loop(stages, one_stage, held)
         add = functools.partial(self._moved, tolerances)
         held, total = loop(self.width, add, (held, like(size, 0.0)))
         return held, _mean([total], self.width)
@@ -131,38 +133,28 @@ class Looped:
     def _argument(self, shape: tuple[int, ...], stage: Array, place: Array, held: Any) -> Any:
         """Write down where the velocity is asked in a stage, for one of the numbers."""
 
-        def add(row: Array, slope: Array, x: Array) -> Array:
-            weight = self._look_up(shape, np.int32(self.places.weights) + row)
-            return x + weight * self.memory.read(held, self._slope(slope, place))
+        def add(earlier: Array, x: Array) -> Array:
+            weight = self._look_up(shape, self.pair.stages * stage + earlier)
+            return x + weight * self.memory.read(held, self._slope(earlier, place))
 
-        x = self._sum(stage, add, self.memory.read(held, place))
+        x = loop(stage, add, self.memory.read(held, place))
         return self.memory.write(held, 2 * self.width + place, x)
 
     def _moved(self, tolerances: Tolerances, place: Array, carried: Any) -> Any:
         """Write down what one of the numbers is after the step, and add the square of its error."""
         held, total = carried
-        last = np.int32(self.pair.stages)
+        stages = self.pair.stages
         before = self.memory.read(held, place)
 
-        def add(row: Array, slope: Array, sums: tuple[Array, Array]) -> tuple[Array, Array]:
-            k = self.memory.read(held, self._slope(slope, place))
-            growth = self._look_up(k.shape, np.int32(self.places.weights) + row)
-            first = np.int32(self.places.error) - last * last
-            return sums[0] + growth * k, sums[1] + self._look_up(k.shape, first + row) * k
+        def add(stage: Array, sums: tuple[Array, Array]) -> tuple[Array, Array]:
+            slope = self.memory.read(held, self._slope(stage, place))
+            growth = self._look_up(slope.shape, stages * (stages + 1) + stage)
+            error = self._look_up(slope.shape, stages * (stages + 2) + stage)
+            return sums[0] + growth * slope, sums[1] + error * slope
 
-        after, error = self._sum(last, add, (before, like(before, 0.0)))
+        after, error = loop(stages, add, (before, like(before, 0.0)))
         held = self.memory.write(held, self.width + place, after)
         return held, total + tolerances.square(before, after, error)
-
-    def _sum(self, number: Any, add: Callable[..., Any], first: Any) -> Any:
-        """One of the sums of the pair: `add(row, slope, sum)` for each slope that it has, where `row` counts all weights."""
-        start = number * np.int32(self.pair.stages)
-
-        def one(index: Array, carried: Any) -> Any:
-            row = start + index
-            return add(row, self._whole(np.int32(self.places.slopes) + row), carried)
-
-        return loop(self._whole(np.int32(self.places.counts) + number), one, first)
 
     def _slope(self, stage: Any, place: Any) -> Any:
         """The row of a slope."""
@@ -170,14 +162,6 @@ class Looped:
 
     def _look_up(self, shape: tuple[int, ...], place: Any) -> Array:
         return filled(shape, self.table[place], np.float64)
-
-    def _whole(self, place: Any) -> Array:
-        """A whole number of the table."""
-        return lax.convert_element_type(self.table[place], np.int32)
-
-    @property
-    def places(self) -> Places:
-        return Places(self.pair.stages)
 
 
 def loop(count: Any, step: Callable[[Array, Any], Any], first: Any) -> Any:
