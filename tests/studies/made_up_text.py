@@ -124,3 +124,17 @@ def unsettled(evidence):
     ds = evidence[0]
     fall = 2.6 - (2.6 - ds.attention_entropy.isel(time=-1)) * ds.time / ds.time[-1]
     return [ds.assign(attention_entropy=fall.transpose(*ds.attention_entropy.dims))]
+
+
+def faster(evidence):
+    """Keys and queries that grow in the first updates."""
+    ds = evidence[0]
+    grown = ds.key_query_norm.isel(time=0) * (1 + ds.time / (ds.time + 500))
+    return [ds.assign(key_query_norm=grown.transpose(*ds.key_query_norm.dims)), *evidence[1:]]
+
+
+def steady(evidence):
+    """A loss that falls at one rate."""
+    ds = evidence[0]
+    loss = (10 - 5e-5 * ds.time) * xr.ones_like(ds.training_loss)
+    return [ds.assign(training_loss=loss.transpose(*ds.training_loss.dims)), *evidence[1:]]

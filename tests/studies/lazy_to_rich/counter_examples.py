@@ -22,6 +22,9 @@ from phasescope.testing.spoiling import (
     swapped,
 )
 
+from .. import made_up_text
+from ..made_up_text import faster, steady
+
 
 def first(change: Change) -> Change:
     """Spoil the first dataset instead of the last."""
@@ -48,6 +51,16 @@ def both(change: Change, other: Change) -> Change:
     spoil = lambda evidence: other(change(evidence))
     spoil.__name__ = f"{change.__name__}, {other.__name__}"
     return spoil
+
+
+def one_twice(evidence: list[xr.Dataset]) -> list[xr.Dataset]:
+    """The first dataset in the place of the second."""
+    return [evidence[0], evidence[0]]
+
+
+def on_text(evidence: list[xr.Dataset]) -> list[xr.Dataset]:
+    """A plateau that ends as keys and queries grow exponentially and an induction head forms, made up."""
+    return [made_up_text.figure_2(normalised) for normalised in (False, True)[: len(evidence)]]
 
 
 def _stairs(ds: xr.Dataset) -> xr.Dataset:
@@ -161,6 +174,13 @@ COUNTER_EXAMPLES: dict[str, list[Change]] = {
     "ours-fig3-flow": [slower, first(scaled("w_kq", 1.02)), first(shifted("h", 0.01)), shuffled],
     "ours-blurred-floor": [scaled("loss_g4", 0.9), scaled("loss_g4", 1.05), lost("loss_g4")],
     "ours-printed-range": [scaled("loss_g4", 0.9), scaled("loss_ih", 0.5), shifted("g", 0.5), lost("loss_ih")],
+    "fig2-plateau": [steady, lost("training_loss"), flipped("training_loss"), shuffled],
+    "fig2-positions-first": [faster, swapped("slope_norm", "key_query_norm"), shuffled],
+    "fig2-exponential": [faster, lost("key_query_norm"), shuffled],
+    "ours-fig2-exponential-early": [faster, lost("key_query_norm"), shuffled],
+    "fig2-escape": [faster, steady, lost("key_query_norm")],
+    "ours-fig2-induction": [scaled("induction", 0.1), flipped("repeat_gain"), backwards("induction", "time")],
+    "ours-fig2-norm": [faster, one_twice],
     "fig4-gd": [scaled("score_error", 0.5), heads, lost("loss_ih")],
     "fig4-adam-escapes": [powered("loss_ih", 0.01), backwards("loss_ih", "time"), lost("loss_ih")],
     "fig4-adam-order": [powered("loss_g4", 0.1), lost("loss_g4"), backwards("loss_ih", "time")],
@@ -209,6 +229,11 @@ REPAIRED: dict[str, Change] = {
     ),
     "lem8": every(lambda ds: ds.assign(norm=ds.printed), "both sides the same"),
     "lem10": every(lambda ds: ds.assign(above=ds.above + 2), "larger right side"),
+    "fig2-plateau": on_text,
+    "fig2-exponential": on_text,
+    "fig2-escape": on_text,
+    "ours-fig2-induction": on_text,
+    "ours-fig2-norm": on_text,
     "fig4-adam-order": every(_lazy_first, "4-gram first"),
     "fig4-adam-plateaus": stairs,
 }

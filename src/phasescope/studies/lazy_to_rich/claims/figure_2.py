@@ -1,7 +1,8 @@
-"""Figure 2: a standard transformer on WikiText-2. Its checks are written before any run at this size exists.
+"""Figure 2: a standard transformer on WikiText-2, by the first 300 of its 1500 epochs.
 
-The paper's four statements are those of the caption. Times are numbers of updates; the growth of the key and query matrices
-is that of their norm beyond its start, which at these widths is most of the norm for long.
+The checks were written before any run at this size existed, but for `ours-fig2-exponential-early`. The paper's four
+statements are those of the caption. Times are numbers of updates; the growth of the key and query matrices is that of their
+norm beyond its start, which at these widths is most of the norm for long.
 """
 
 from __future__ import annotations
@@ -93,7 +94,12 @@ def learns(run: xr.Dataset) -> ps.Verdict:
 
 @claim(
     "Figure 2, a clear plateau",
-    on("training", recorded.figure_2),
+    on(
+        "training",
+        recorded.figure_2,
+        expect="undecided",
+        because="in the first 300 epochs the loss falls ever more slowly, and faster again in no stretch: {parts[0].measured}",
+    ),
     id="fig2-plateau",
     kind="figure",
     tex=r"-\dot{\mathcal L} < \tfrac13 \min(\max_{s<t} -\dot{\mathcal L}, \max_{s>t} -\dot{\mathcal L})",
@@ -126,7 +132,13 @@ def slopes_move_before_keys_and_queries(run):
 
 @claim(
     "Figure 2, an exponential rise",
-    on("training", recorded.figure_2),
+    on(
+        "training",
+        recorded.figure_2,
+        expect="undecided",
+        because="the growth slows down on its way: a line explains {parts[0].value:.2g} of the variance; up to a hundredth of "
+        "the start it is exponential (ours-fig2-exponential-early)",
+    ),
     id="fig2-exponential",
     kind="figure",
     tex=r"\ln(\|(W_K, W_Q)\| - \text{start}) \sim \gamma t",
@@ -150,6 +162,33 @@ def keys_and_queries_grow_exponentially(run):
     )
 
 
+@claim(
+    "Figure 2, an exponential beginning (ours)",
+    on("training", recorded.figure_2),
+    id="ours-fig2-exponential-early",
+    kind="order",
+    whose="ours",
+    tex=r"\ln(\|(W_K, W_Q)\| - \text{start}) \sim \gamma t",
+    page=PAGE
+    + ": W_K, W_Q are learned slowly at the beginning, resembling an exponential increase",
+)
+def keys_and_queries_grow_exponentially_at_first(run):
+    """From a ten-thousandth to a hundredth of the start, a factor of 100, the logarithm of the growth of keys and queries is a
+    straight line in the number of updates: it explains 98 % of the variance."""
+    first = ps.chosen(1e-4, "above the noise of descent, and a factor 100 below a hundredth")
+    last = ps.chosen(1e-2, "a tenth of what fig2-exponential goes up to")
+    straight = ps.chosen(0.98, "share of the variance that a line explains")
+    begin = ps.crossing(growth(run), float(first), "up")
+    end = ps.crossing(growth(run), float(last), "up")
+    inside = (run.time >= begin) & (run.time <= end)
+    enough = ps.chosen(8.0, "records, of which a line can be told")
+    return (
+        ps.at_least(_share_of_a_line(growth(run).where(inside)), straight, "R squared of ln growth")
+        & ps.guard(ps.at_least(inside.sum("time").astype(float), enough, "records"))
+        & learns(run)
+    )
+
+
 def _share_of_a_line(x: xr.DataArray) -> xr.DataArray:
     """How much of the variance of the logarithm a straight line in time explains."""
     y = x.copy(data=np.log(x.values))
@@ -160,7 +199,12 @@ def _share_of_a_line(x: xr.DataArray) -> xr.DataArray:
 
 @claim(
     "Figure 2, the escape",
-    on("training", recorded.figure_2),
+    on(
+        "training",
+        recorded.figure_2,
+        expect="undecided",
+        because="there is no plateau in the first 300 epochs from which to escape (fig2-plateau)",
+    ),
     id="fig2-escape",
     kind="figure",
     tex=r"\tfrac12 < t_{\text{escape}} / t[\|(W_K, W_Q)\| = 1.1 \times \text{start}] < 2",
@@ -176,7 +220,13 @@ def the_escape_is_when_keys_and_queries_grow(run):
 
 @claim(
     "Figure 2, an induction head (ours)",
-    on("training", recorded.figure_2),
+    on(
+        "training",
+        recorded.figure_2,
+        expect="false",
+        because="after 300 epochs no head of the second layer looks at what followed the last time: its largest score is "
+        "{parts[0].value:.2g}, and the second copy is predicted better by {parts[1].value:.4f} nats",
+    ),
     id="ours-fig2-induction",
     kind="order",
     whose="ours",
@@ -199,7 +249,13 @@ def an_induction_head_forms(run):
 
 @claim(
     "Figure 2 with layer normalisation (ours)",
-    on("training", recorded.figure_2, recorded.figure_2_norm),
+    on(
+        "training",
+        recorded.figure_2,
+        recorded.figure_2_norm,
+        expect="false",
+        because="it brings them closer, to {parts[0].value:.2g} of what it is without: not to less than half",
+    ),
     id="ours-fig2-norm",
     kind="order",
     whose="ours",
@@ -219,10 +275,11 @@ def normalisation_brings_scores_closer_to_slopes(plain, norm):
     )
 
 
-awaiting = (
+claims = (
     the_loss_waits_on_a_plateau,
     slopes_move_before_keys_and_queries,
     keys_and_queries_grow_exponentially,
+    keys_and_queries_grow_exponentially_at_first,
     the_escape_is_when_keys_and_queries_grow,
     an_induction_head_forms,
     normalisation_brings_scores_closer_to_slopes,
