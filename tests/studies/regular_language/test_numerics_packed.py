@@ -6,6 +6,7 @@ import pytest
 from jax import lax
 from jax import numpy as jnp
 
+from phasescope.engine import programs
 from phasescope.engine.job import Job
 from phasescope.engine.loop import execute
 from phasescope.plan.dynamics import State
@@ -28,6 +29,13 @@ lam, eta = np.linspace(1.5, 18, LANES), np.linspace(0.05, 0.2, LANES)
 @pytest.fixture(params=TASKS.values(), ids=TASKS.keys())
 def pivots(request):
     return request.param
+
+
+@pytest.fixture(params=[False, True], ids=["as it is", "in cuts"], autouse=True)
+def cuts(request, monkeypatch):
+    """A block moves in both ways, whatever this machine would take."""
+    monkeypatch.setattr(packed, "cut_for_vectors", lambda dtype: request.param)
+    programs.advance_stage_jit._cached.clear_cache()  # type: ignore[attr-defined]
 
 
 def random_state(pivots, size, seed=0):
@@ -107,6 +115,28 @@ def test_a_path_does_not_depend_on_where_it_is_cut(even_pairs):
     go = mover(even_pairs, eta, lam, 1 / lam)
     start = symmetry.zeros(6, (LANES,))
     jax.tree.map(np.testing.assert_array_equal, go(go(start, 0, 77), 77, 200), go(start, 0, 200))
+
+
+def test_a_lane_does_not_feel_its_neighbours(even_pairs):
+    """Bit for bit, whoever they are."""
+
+    def third(others):
+        lanes = [*others[:2], 3, *others[2:]]
+        go = mover(even_pairs, eta[lanes], lam[lanes], 1 / lam[lanes])
+        return [x[..., 2] for x in go(symmetry.zeros(6, (LANES,)), 0, 200)]
+
+    jax.tree.map(np.testing.assert_array_equal, third([4, 2, 1, 0]), third([0, 0, 3, 4]))
+
+
+def test_powers_of_two_are_exact_to_the_last_digit():
+    y = np.concatenate([np.linspace(-top, top, 40_001) for top in (1e-3, 1.0, 40.0, 1000.0)])
+    found = np.asarray(jax.jit(packed.two_to)(y))
+    # In the kind of float that numpy has here; where that is no longer than a double, its own rounding is added.
+    exact = np.exp2(y.astype(np.longdouble))
+    assert np.max(np.abs(found / exact - 1)) < 6e-16
+    assert packed.two_to(jnp.zeros(())) == 1
+    beyond = packed.two_to(jnp.array([-np.inf, -5000.0, 5000.0, np.inf, np.nan]))
+    np.testing.assert_array_equal(beyond, [2.0**-1000] * 2 + [2.0**1000] * 2 + [np.nan])
 
 
 SPECS = {
