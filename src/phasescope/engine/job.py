@@ -101,8 +101,9 @@ class Job:
 
     def _with_same_plan(self, **changes: Any) -> Job:
         changed = dataclasses.replace(self, **changes)
-        if "_plan" in self.__dict__:
-            changed.__dict__["_plan"] = self._plan
+        for name in ("_plan", "_canonical"):
+            if name in self.__dict__:
+                changed.__dict__[name] = self.__dict__[name]
         return changed
 
     @property
@@ -150,7 +151,11 @@ class Job:
         return jax.vmap(lambda seed: jr.key(seed, impl=PRNG))(numbers)
 
     def canonical(self) -> Spec:
-        """The spec that runs."""
+        """The spec that runs. It is made once."""
+        return self._canonical
+
+    @functools.cached_property
+    def _canonical(self) -> Spec:
         return canonical_spec(self.arm, self.spec)
 
     def traced_spec(self) -> Spec:
