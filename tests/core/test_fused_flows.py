@@ -130,6 +130,13 @@ def test_slopes_that_serve_interpolation_alone_are_not_computed():
         pair_of(diffrax.Euler())
 
 
+def sine_of_sines(w):
+    """23 operations on each number."""
+    for _ in range(23):
+        w = jnp.sin(w)
+    return w
+
+
 class bounded(ps.flow):
     """A flow whose steps are not larger than a hundredth."""
 
@@ -144,6 +151,7 @@ class bounded(ps.flow):
         (ps.flow(lambda w: -w, max_steps=2**40), "more than 2147483647"),
         (bounded(lambda w: -w), "more than the error of the last one"),
         (ps.flow(lambda w: -(np.arange(3600.0).reshape(60, 60) @ w)), "more than 1500"),
+        (ps.flow(sine_of_sines), "60 numbers would take a minute"),
         (ps.flow(lambda w: jax.lax.while_loop(lambda x: x[0] > 1, lambda x: x / 2, w)), "loop"),
     ],
 )

@@ -31,6 +31,8 @@ from .rates import Explicit, Field, field_of
 from .stages import Looped, WrittenOut
 
 LARGEST_WRITTEN_OUT = 1500  # scalar operations of a step whose stages are written out one by one
+# Vectors that a looped stage loads and stores times the square of its operations: 6.4e7 take 20 to 30 s to compile.
+LARGEST_LOOPED = 2e8
 MOST_STEPS = 2**31 - 1  # a kernel counts them in 32 bits
 ULPS = 100  # a step that ends this near to the end of the interval ends there, as in diffrax
 
@@ -162,8 +164,10 @@ def _work(
     """A solve as the work of a kernel."""
     pair = pair_of(moves.solver)
     control = _control(moves, pair)
-    loops = not _is_small(pair, field, len(moving))
     width = len(moving)
+    loops = not _is_small(pair, field, width)
+    if loops and 2 * width * field.program.size**2 > LARGEST_LOOPED:
+        raise Unfusable(f"a kernel for its {width} numbers would take a minute or more to compile")
 
     def body(table: Any, memory: Memory, loaded: list[Array]) -> tuple[list[Array], Any]:
         rest = loaded[: len(resting)]
