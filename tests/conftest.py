@@ -102,7 +102,7 @@ SLOW = (
     "core/test_tied",
     "core/test_times",
     "core/test_typed_claims",
-    "core/test_weights_for_torch",
+    "core/test_weights",
     "studies/",
     "test_docs",
     "test_packaging.py::test_the_libraries",

@@ -29,7 +29,7 @@ LINES = [
     ("CONTRIBUTING.md", "ps.shade_phases(axes, ends)"),
     ("CONTRIBUTING.md", "ps.shade_stages(run, axes)"),
     ("CONTRIBUTING.md", "help(spoiling)"),
-    ("docs/checkpoints.md", 'ps.state(run, out="weights.safetensors")'),
+    ("docs/checkpoints.md", 'ps.weights(run, out="weights.safetensors")'),
     ("docs/claims.md", "scales_like(y, x, 2, tol=0.05)"),
     ("docs/claims.md", "long.loss.sel(time=short.time) - short.loss"),
     ("docs/claims.md", "claim(noise_like(ds)).outcome"),

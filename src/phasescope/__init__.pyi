@@ -130,5 +130,6 @@ from .verbs.run import run as run
 from .verbs.states import state as state
 from .verbs.stored import stored as stored
 from .verbs.sweep import sweep as sweep
+from .verbs.weights import weights as weights
 
 __version__: str
