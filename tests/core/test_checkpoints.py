@@ -513,6 +513,66 @@ def test_parameters_that_nobody_can_name_need_groups(tmp_path):
         ps.probe(tmp_path / "a.safetensors", groups={"all": "beta"})
 
 
+OURS = {
+    "positional": ("positions", "blocks.0.slopes"),
+    "key_query": ("blocks.0.query", "blocks.0.key", "blocks.0.query_bias", "blocks.0.key_bias"),
+    "value": ("blocks.0.value", "blocks.0.value_bias"),
+    "output": ("blocks.0.out", "blocks.0.out_bias"),
+    "mlp": ("blocks.0.up", "blocks.0.down", "blocks.0.up_bias", "blocks.0.down_bias"),
+    "embedding": ("embedding",),
+    "readout": ("read", "read_bias"),
+}
+HOOKED = {
+    "positional": ("pos_embed.W_pos",),
+    "key_query": ("blocks.0.attn.W_Q", "blocks.0.attn.b_K"),
+    "value": ("blocks.0.attn.W_V", "blocks.0.attn.b_V"),
+    "output": ("blocks.0.attn.W_O", "blocks.0.attn.b_O"),
+    "mlp": ("blocks.0.mlp.W_in", "blocks.0.mlp.b_out"),
+    "embedding": ("embed.W_E",),
+    "readout": ("unembed.W_U", "unembed.b_U"),
+}
+
+
+@pytest.mark.parametrize("prefix", ["", "net.", "params.net."])
+@pytest.mark.parametrize("names", [OURS, HOOKED], ids=["ours", "hooked"])
+def test_every_parameter_of_our_decoders_is_in_its_group(names, prefix, tmp_path):
+    random = np.random.default_rng(0)
+    w = {f"{prefix}{name}": random.normal(size=3) for group in names.values() for name in group}
+    beside = {
+        "memory": np.ones(9, np.int32),
+        "memory.text": np.ones(9),
+        "carry.1.mu.query": np.ones(9),
+        "params.windows.training": np.ones((2, 2), np.int32),
+        "blocks.0.ln1.w": np.ones(3),
+        "final_norm.scale": np.ones(4),
+        "blocks.0.attn.mask": np.ones((2, 2), bool),
+        "blocks.0.attn.IGNORE": np.array(-np.inf, np.float32),
+    }
+    save_file(w | beside, tmp_path / "a.safetensors")
+    ds = ps.probe(tmp_path / "a.safetensors")
+    assert ds.attrs["ungrouped"] == 7  # of layer normalisation
+    assert ds.attrs["ungrouped_names"] == "blocks.0.ln1.w, final_norm.scale"
+    found = dict(zip(ds.group.values.tolist(), ds.norm.isel(time=0).values, strict=True))
+    wanted = {g: norm(*(w[f"{prefix}{name}"] for name in own)) for g, own in names.items()}
+    assert found == pytest.approx(wanted)
+
+
+def test_parameters_in_no_group_are_counted_and_named(tmp_path, monkeypatch, capsys):
+    w = {"q_proj": np.ones(4)} | {f"odd_{n}": np.ones((n, 2)) for n in range(1, 6)}
+    save_file(w, tmp_path / "a.safetensors")
+    ds = ps.probe(tmp_path / "a.safetensors")
+    assert ds.attrs["ungrouped"] == 30
+    assert ds.attrs["ungrouped_names"] == "odd_1, odd_2, odd_3, odd_4, odd_5"
+    _, out, _ = command(monkeypatch, capsys, tmp_path / "a.safetensors")
+    assert "30 parameters are in no group: odd_1, odd_2, odd_3 and 2 more. --group" in out
+    _, out, _ = command(monkeypatch, capsys, tmp_path / "a.safetensors", "--json")
+    told = json.loads(out)
+    assert (told["ungrouped"], len(told["ungrouped_names"])) == (30, 5)
+    save_file({"q_proj": np.ones(4)}, tmp_path / "b.safetensors")
+    _, out, _ = command(monkeypatch, capsys, tmp_path / "b.safetensors")
+    assert "no group" not in out
+
+
 def test_attention_of_a_model_that_is_not_known_cannot_be_asked_for(tmp_path):
     with pytest.raises(ps.ProbeError, match="model_type gpt2 or gpt_neox"):
         ps.probe(series(tmp_path, [gpt2(0)]), attention=True)

@@ -14,10 +14,12 @@ import numpy as np
 from ..errors import ProbeError, nearest
 from .tensorfile import Tensor
 
-NOT_TRAINED = (
-    "carry.",
-    "memory.",
-)  # what `ps.state` has beside the parameters: moments, and what is held fixed
+# What `ps.state` has beside the parameters: moments, what is held fixed, and the sequences that a decoder is measured on.
+NOT_TRAINED = ("carry.", "memory.", "params.windows.")
+# Constants that libraries keep beside the parameters: masks of attention, angles of rotation, numbers of positions.
+CONSTANT = re.compile(
+    r"(?:^|\.)(?:attn|attention)\.(?:bias|masked_bias|mask|IGNORE)$|(?:^|\.)(?:inv_freq|position_ids)$"
+)
 KEY_QUERY = "key_query"
 VALUE = "value"
 FUSED = "query_key_value"
@@ -31,23 +33,27 @@ def _parts(*names: str) -> re.Pattern[str]:
 RULES = {
     "positional": _parts(
         "wpe", "W_pos", r"pos_?emb\w*", r"position_embedding\w*", "embed_positions",
-        r"positional_\w+", r"alibi\w*", "slopes", "relative_attention_bias",
+        "positions", r"positional_\w+", r"alibi\w*", "slopes", "relative_attention_bias",
     ),
     KEY_QUERY: _parts(
         "q_proj", "k_proj", "query", "key", "W_Q", "W_K", "b_Q", "b_K", "wq", "wk", "to_q", "to_k",
-        "q_lin", "k_lin",
+        "q_lin", "k_lin", "query_bias", "key_bias",
     ),
-    VALUE: _parts("v_proj", "value", "W_V", "b_V", "wv", "to_v", "v_lin"),
+    VALUE: _parts("v_proj", "value", "W_V", "b_V", "wv", "to_v", "v_lin", "value_bias"),
     "output": re.compile(
         r"attn\.c_proj\.|attention\.dense\.|(?:^|\.)(?:o_proj|out_proj|W_O|b_O|wo|out_lin)(?:\.|$)"
-        r"|attention\.output\.dense\."
+        r"|attention\.output\.dense\.|(?:^|\.)out(?:_bias)?$"
     ),
-    "mlp": _parts(
-        "mlp", "ffn", "feed_forward", "fc1", "fc2", "linear1", "linear2", "intermediate",
+    "mlp": re.compile(
+        r"(?:^|\.)(?:mlp|ffn|feed_forward|fc1|fc2|linear1|linear2|intermediate)(?:\.|$)"
+        r"|(?:^|\.)(?:up|down)(?:_bias)?$"
     ),
-    "embedding": _parts("wte", "embed_in", "embed_tokens", "word_embeddings", r"embed\.W_E", "W_E"),
+    "embedding": re.compile(
+        r"(?:^|\.)(?:wte|embed_in|embed_tokens|word_embeddings|W_E)(?:\.|$)|(?:^|\.)embedding$"
+    ),
     "readout": re.compile(
         r"(?:^|\.)(?:lm_head|embed_out|unembed|W_U)(?:\.|$)|(?:^|\.)decoder\.(?:weight|bias)$"
+        r"|(?:^|\.)read(?:_bias)?$"
     ),
 }  # fmt: skip
 TOGETHER = _parts("c_attn", "query_key_value", "in_proj_weight", "in_proj_bias", "qkv", "Wqkv")
@@ -102,8 +108,22 @@ def members(
     return found
 
 
+def ungrouped(tensors: Mapping[str, Tensor], belong: Members) -> dict[str, int]:
+    """The parameters that belong to no group, with how many numbers they have."""
+    return {
+        name: tensor.size
+        for name, tensor in tensors.items()
+        if tensor.is_real and _is_parameter(name) and not belong.get(name)
+    }
+
+
+def _is_parameter(name: str) -> bool:
+    """Whether a tensor of real numbers is trained, as far as its name tells."""
+    return not name.startswith(NOT_TRAINED) and not CONSTANT.search(name)
+
+
 def _by_rule(tensor: Tensor, heads: int | None) -> tuple[Member, ...]:
-    if tensor.name.startswith(NOT_TRAINED):
+    if not _is_parameter(tensor.name):
         return ()
     if TOGETHER.search(tensor.name):
         return _told_apart(tensor, heads)

@@ -18,7 +18,7 @@ from ..logs.origin import Origin
 from ..probes import doubled_tokens
 from .contents import Contents, Tensors, check_alike, contents, tensors_at
 from .folders import Place, places
-from .groups import RULES, Members, members
+from .groups import RULES, Members, members, ungrouped
 from .heads import Attention
 from .models import Known, Runner, are_installed, check_fits, known_model
 
@@ -67,7 +67,8 @@ def probe(
     **Returns:** a dataset such as `ps.logged` returns, over the steps: `norm`, `relative_norm` and `moved` by
     group; `copy_of`, the step of an earlier checkpoint that is the same; and, of a known model, `entropy`,
     `drift` (from the checkpoint before), `drift_from_start`, `previous_token_score` and `induction_score` by
-    layer and head, and `loss`. The coordinate `sha256` has the digest of every checkpoint.
+    layer and head, and `loss`. The coordinate `sha256` has the digest of every checkpoint. The attributes
+    `ungrouped` and `ungrouped_names` say how many parameters are in no group, and which.
 
     **Raises:** `ProbeError` for what is no checkpoint, is cut off, lies outside its folder, or is not of one
     model; `MissingExtra` if what was asked for needs a library that is not installed.
@@ -130,6 +131,7 @@ def _norms(
         for member in of_tensor:
             sizes[member.group] = sizes.get(member.group, 0) + member.size
     names = sorted(sizes, key=[*RULES, *sizes].index)
+    left_out = ungrouped(first, belong)
     norm = np.sqrt([[one.squares[name] for name in names] for one in seen])
     moved = np.sqrt([[one.distances[name] for name in names] for one in seen])
     start = np.where(norm[0] == 0, np.nan, norm[0])
@@ -147,7 +149,11 @@ def _norms(
             "parameters": ("group", [sizes[name] for name in names]),
             "sha256": (TIME, [one.digest for one in seen]),
         },
-        attrs={"tensors": len(first)},
+        attrs={
+            "tensors": len(first),
+            "ungrouped": sum(left_out.values()),
+            "ungrouped_names": ", ".join(left_out),
+        },
     )
 
 

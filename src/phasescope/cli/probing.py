@@ -14,6 +14,7 @@ from .terminal import plain_table, show_line
 if TYPE_CHECKING:
     import xarray as xr
 
+NAMED = 3  # parameters in no group that are named
 LARGEST_TOKENS = 2**28  # bytes of a file of tokens
 
 
@@ -56,6 +57,8 @@ def probe_summary(ds: xr.Dataset, out: Path | None) -> dict[str, Any]:
     return {
         "source": origin.source, "kind": origin.kind, "sha256": origin.sha256, "copies": copies,
         "parameters": dict(zip(ds.group.values.tolist(), ds.parameters.values.tolist(), strict=True)),
+        "ungrouped": int(ds.attrs["ungrouped"]),
+        "ungrouped_names": [name for name in ds.attrs["ungrouped_names"].split(", ") if name],
         "checkpoints": rows,
     } | written  # fmt: skip
 
@@ -92,6 +95,8 @@ def show_probe(summary: dict[str, Any], norms_only: bool = False) -> None:
         norms.add_row(f"step {row['step']:g}", *cells, same)
     show_line("Norms by group, relative to the first checkpoint:")
     show_line(norms)
+    if summary["ungrouped"]:
+        show_line(_left_out(summary), style="dim")
     if "loss" in rows[0]:
         show_line()
         show_line("Loss, means over heads, and the largest score with its layer.head:")
@@ -104,6 +109,16 @@ def show_probe(summary: dict[str, Any], norms_only: bool = False) -> None:
     show_line(f"{summary['source']}: {summary['kind']}, sha256 {summary['sha256'][:12]}")
     if "out" in summary:
         show_line(f"written to {summary['out']}", soft_wrap=True)
+
+
+def _left_out(summary: dict[str, Any]) -> str:
+    """How many parameters are in no group, with the names of some."""
+    names = summary["ungrouped_names"]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return (
+        f"{summary['ungrouped']} parameters are in no group: {', '.join(names[:NAMED])}{more}. "
+        "--group NAME=EXPRESSION makes one."
+    )
 
 
 def _heads(rows: Sequence[dict[str, Any]]) -> Any:
