@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import subprocess
 import sys
@@ -135,6 +136,30 @@ def test_the_verbs_are_these():
 @pytest.mark.parametrize("verb", COMMANDS)
 def test_the_help_of_every_verb_has_an_example(verb, phasescope):
     assert "Example: phasescope " + verb in " ".join(phasescope(verb, "--help").out.split())
+
+
+READ_CORPORA = ("run", "sweep", "check", "draw", "map", "report", "fork", "serve")
+
+
+def test_the_commands_that_may_read_a_corpus_take_its_folder(phasescope):
+    told = {verb: phasescope(verb, "--help").out for verb in COMMANDS}
+    assert sorted(verb for verb in told if "--corpora" in told[verb]) == sorted(READ_CORPORA)
+    assert "--data" in told["map"]  # which is what it writes
+
+
+def test_corpora_are_looked_for_in_the_folder_that_is_named(phasescope, tmp_path, monkeypatch):
+    monkeypatch.setenv("PHASESCOPE_DATA", str(tmp_path / "nowhere"))
+    book = tmp_path / "mine" / "book.txt"
+    book.parent.mkdir()
+    book.write_text("a rose is a rose is a rose\n" * 30)
+    name = f"corpus=book.txt@{hashlib.sha256(book.read_bytes()).hexdigest()[:16]}"
+    words = ("sweep", "lazy_to_rich", "text_two_layer", name, "rate=0.1,0.2", "--preset", "tiny")
+    there = phasescope(*words, "--dry-run", "--corpora", tmp_path / "mine")
+    assert there.code == 0
+    words = ("run", "lazy_to_rich", "text_two_layer", "--preset", "tiny", "corpus=tinyshakespeare")
+    missing = phasescope(*words, "--corpora", tmp_path / "mine")
+    assert missing.code == 2 and missing.err.count("\n") == 1
+    assert str(tmp_path / "mine" / "tinyshakespeare" / "input.txt") in missing.err
 
 
 def test_the_help_has_an_example(phasescope):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import SpecError
@@ -27,6 +29,14 @@ def studies_named(names: list[str] | None) -> list[Study]:
         except StudyNotFound as error:
             warnings.warn(f"{error} It is left out.", stacklevel=1)
     return chosen
+
+
+def look_for_corpora_in(folder: Path | None) -> None:
+    """Let this process, and those that it starts, look for corpora in a folder; nothing changes if none is named."""
+    if folder is not None:
+        from ..networks.sources import VARIABLE
+
+        os.environ[VARIABLE] = str(folder.absolute())
 
 
 def numbers_of(study: Study, arm: str, preset: str | None, fields: list[str] | None) -> Spec:

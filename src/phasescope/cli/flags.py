@@ -61,6 +61,10 @@ _WHERE = "Where runs are kept. Default: $PHASESCOPE_STORE, else ./phasescope-run
 StoreDir = Annotated[
     Path | None, typer.Option("--store", metavar="DIR", help=_WHERE, parser=_folder)
 ]
+_CORPORA = "Where text corpora lie. Default: $PHASESCOPE_DATA, else a folder of the user's."
+Corpora = Annotated[
+    Path | None, typer.Option("--corpora", metavar="DIR", help=_CORPORA, parser=_folder)
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 Full = Annotated[
     bool,

@@ -1,12 +1,12 @@
 r"""Make the recorded evidence of a study, piece by piece; run this where there is a GPU.
 
-    python -m phasescope.cli.recording STUDY --out FOLDER [--store FOLDER] [--data DIR] [--within SECONDS] \
+    python -m phasescope.cli.recording STUDY --out FOLDER [--store FOLDER] [--corpora DIR] [--within SECONDS] \
         [--only NAME ...] [--again] [--tiny]
 
 A study's pieces are `PIECES` of its module `claims.recorded`; each is written to FOLDER/NAME.zip as soon as it is there. A
 piece that FOLDER or, without `--again`, the study already holds is left out. With `--store` a piece that was stopped goes on
 where it was: after `--within` seconds this command stops by itself, and the same call goes on. `--tiny` makes the same pieces
-at the smallest size, on the generated text or on `--corpus`. `--data` is the folder of the corpora.
+at the smallest size, on the generated text or on `--corpus`. `--corpora` (or `--data`) is the folder of the corpora.
 """
 
 from __future__ import annotations
@@ -148,7 +148,9 @@ def _arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", nargs="*", default=[], help="these pieces")
     parser.add_argument("--within", type=float, help="stop after so many seconds")
     parser.add_argument("--store", type=Path, help="where checkpoints are kept from call to call")
-    parser.add_argument("--data", type=Path, help="the folder of the corpora")
+    parser.add_argument(
+        "--corpora", "--data", dest="data", type=Path, help="the folder of the corpora"
+    )
     parser.add_argument("--again", action="store_true", help="make also what the study holds")
     parser.add_argument("--tiny", action="store_true", help="the smallest size, to see it work")
     parser.add_argument("--corpus", help="with --tiny: a text file in place of the generated text")

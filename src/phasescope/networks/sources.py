@@ -1,6 +1,6 @@
 r"""Where corpora lie, and where they come from.
 
-    python -m phasescope.networks.sources wikitext-2 [--data DIR]
+    python -m phasescope.networks.sources wikitext-2 [--corpora DIR]
 
 downloads one from its public source into the folder of the data, checks it and says under which licence it is. Nothing else
 in phasescope goes to the network for a corpus.
@@ -137,7 +137,11 @@ def main() -> None:
     )
     parser.add_argument("corpus", choices=sorted(KNOWN))
     parser.add_argument(
-        "--data", type=Path, help=f"the folder; by default ${VARIABLE} or the user's"
+        "--corpora",
+        "--data",
+        dest="data",
+        type=Path,
+        help=f"the folder; by default ${VARIABLE} or the user's",
     )
     chosen = parser.parse_args()
     for place in download(chosen.corpus, chosen.data or data_folder()):

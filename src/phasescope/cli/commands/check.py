@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import flags
-from ..chosen import studies_named
+from ..chosen import look_for_corpora_in, studies_named
 from ..exit_codes import exit_with
 from ..names import check_ids
 
@@ -20,6 +20,7 @@ def check(
     traceback: flags.Traceback = False,
     dry_run: flags.DryRun = False,
     store: flags.StoreDir = None,
+    corpora: flags.Corpora = None,
     as_json: flags.Json = False,
 ) -> None:
     """The ledger: a word for every claim. With --claim, one claim in full.
@@ -30,6 +31,7 @@ def check(
     Example: phasescope check regular_language --claim thm4.5-remark
     """
     check_ids(studies or [], claim=claim)
+    look_for_corpora_in(corpora)
     from ... import check as check_studies
     from ...verbs.check_cost import check_cost
     from ..cards import cards

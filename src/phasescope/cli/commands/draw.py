@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from .. import flags
-from ..chosen import formats_in, studies_named
+from ..chosen import formats_in, look_for_corpora_in, studies_named
 from ..names import check_ids
 
 
@@ -16,6 +16,7 @@ def draw(
     out: flags.OutDir = Path("phasescope-figures"),
     full: flags.Full = False,
     store: flags.StoreDir = None,
+    corpora: flags.Corpora = None,
     as_json: flags.Json = False,
 ) -> None:
     """The figures, as files.
@@ -23,6 +24,7 @@ def draw(
     Example: phasescope draw regular_language --figure figure_2 --format pdf
     """
     check_ids(studies or [], figure=figure)
+    look_for_corpora_in(corpora)
     from ... import draw as draw_studies
     from ..output import emit
 

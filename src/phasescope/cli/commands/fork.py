@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import flags
+from ..chosen import look_for_corpora_in
 
 
 def fork(
@@ -13,12 +14,14 @@ def fork(
     reset: flags.Reset = None,
     out: flags.OutFile = None,
     store: flags.StoreDir = None,
+    corpora: flags.Corpora = None,
     as_json: flags.Json = False,
 ) -> None:
     """Go on from the state of a stored run at a time, with parameters held fixed or reset, or other numbers.
 
     Example: phasescope fork 4ddf eta=0.01 --at 100 --clamp W
     """
+    look_for_corpora_in(corpora)
     from ..exports import check_out, write_out
     from ..forks import fork_run
     from ..output import emit

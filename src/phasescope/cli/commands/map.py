@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import flags
-from ..chosen import formats_in
+from ..chosen import formats_in, look_for_corpora_in
 from ..names import check_ids
 
 
@@ -23,6 +23,7 @@ def map_(
     data: flags.MapData = None,
     dry_run: flags.DryRun = False,
     store: flags.MapStore = None,
+    corpora: flags.Corpora = None,
     as_json: flags.Json = False,
 ) -> None:
     """Where a claim stops holding: its check at every cell of a grid, drawn with its zero line.
@@ -30,6 +31,7 @@ def map_(
     Example: phasescope map regular_language fig2 lam=0.5:50:24:log eta=0.01:1:24:log --refine 4
     """
     check_ids([study], claim=claim)
+    look_for_corpora_in(corpora)
     from ... import find
     from ...verbs.map import map as map_claim
     from ..arguments import axis

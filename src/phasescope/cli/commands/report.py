@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from .. import flags
-from ..chosen import studies_named
+from ..chosen import look_for_corpora_in, studies_named
 from ..exit_codes import exit_with
 from ..names import check_ids
 
@@ -15,6 +15,7 @@ def report(
     out: flags.OutDir = Path("phasescope-report"),
     full: flags.Full = False,
     store: flags.StoreDir = None,
+    corpora: flags.Corpora = None,
 ) -> None:
     """Ledger and figures as one self-contained HTML file to search and read; Markdown, JSON, LaTeX beside it.
 
@@ -23,6 +24,7 @@ def report(
     Example: phasescope report --out report
     """
     check_ids(studies or [])
+    look_for_corpora_in(corpora)
     from ...report import write_report
     from ...verbs.context import default_context
     from ..expectations import say_what_it_takes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import flags
-from ..chosen import numbers_of
+from ..chosen import look_for_corpora_in, numbers_of
 from ..names import check_names
 
 
@@ -20,6 +20,7 @@ def run(
     out: flags.OutFile = None,
     given: flags.Given = None,
     store: flags.StoreDir = None,
+    corpora: flags.Corpora = None,
     as_json: flags.Json = False,
 ) -> None:
     """One run of one arm. A finished run is read from the store; an unfinished one goes on where it stopped.
@@ -27,6 +28,7 @@ def run(
     Example: phasescope run regular_language symmetric lam=10 steps=10000 --at 600,1000
     """
     check_names(study, arm, preset, fields or [])
+    look_for_corpora_in(corpora)
     from ... import find
     from ... import run as run_arm
     from ..arguments import axis, names, parse

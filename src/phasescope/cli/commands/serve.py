@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from .. import flags
+from ..chosen import look_for_corpora_in
 
 
 def serve(
     store: flags.StoreDir = None,
+    corpora: flags.Corpora = None,
     port: flags.Port = 8017,
     host: flags.Host = "127.0.0.1",
     no_browser: flags.NoBrowser = False,
@@ -16,6 +18,7 @@ def serve(
 
     Example: phasescope serve --store ./phasescope-runs
     """
+    look_for_corpora_in(corpora)
     from ...page.server import serve as serve_page
 
     serve_page(store, port, host, not no_browser, allow_remote)

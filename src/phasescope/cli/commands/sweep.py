@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import flags
-from ..chosen import numbers_of
+from ..chosen import look_for_corpora_in, numbers_of
 from ..names import check_names
 
 
@@ -30,6 +30,7 @@ def sweep(
     dry_run: flags.DryRun = False,
     out: flags.OutFile = None,
     store: flags.StoreDir = None,
+    corpora: flags.Corpora = None,
     as_json: flags.Json = False,
 ) -> None:
     """Runs over the product of values: floats and seeds are lanes of one program, other fields tasks of their own.
@@ -37,6 +38,7 @@ def sweep(
     Example: phasescope sweep regular_language symmetric lam=2:200:64:log max_length=6,12 --dry-run
     """
     check_names(study, arm, preset, fields or [])
+    look_for_corpora_in(corpora)
     from ... import find
     from ... import sweep as sweep_arm
     from ...store import Store
