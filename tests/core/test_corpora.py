@@ -2,6 +2,8 @@
 
 import hashlib
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -152,3 +154,35 @@ def test_a_download_that_is_not_the_published_file_is_not_kept(tmp_path, monkeyp
     right = sources.File("input.txt", hashlib.sha256(b"nothing").hexdigest(), fake.as_uri())
     monkeypatch.setitem(sources.KNOWN, "made_up", sources.Known("made_up", right, None, "none"))
     assert [place.read_text() for place in sources.download("made_up", tmp_path)] == ["nothing"]
+
+
+WITHOUT_NETWORK = """
+import runpy, sys, urllib.request
+
+def nothing(*words, **more):
+    raise urllib.request.URLError("there is no network")
+
+urllib.request.urlopen = nothing
+sys.argv = ["sources", *sys.argv[1:]]
+runpy.run_module("phasescope.networks.sources", run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.mark.parametrize("corpus", ["tinyshakespeare", "wikitext-2"])
+def test_without_a_network_one_line_says_which_file_to_put_where(corpus, tmp_path):
+    command = [sys.executable, "-W", "always::RuntimeWarning", "-c", WITHOUT_NETWORK, corpus]
+    done = subprocess.run([*command, "--corpora", tmp_path], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("\n") == 1
+    assert "cannot be read: there is no network. Without a network, fetch https://" in done.stderr
+    names = " and ".join(file.name for file in sources.KNOWN[corpus].files)
+    assert f"put {names} into {tmp_path / corpus}." in done.stderr
+    assert not (tmp_path / corpus).exists()
+
+
+def test_a_name_of_the_networks_loads_when_it_is_used():
+    assert set(networks.__all__) >= {"TextSpec", "text_plan", "read_corpus", "Decoder", "forward"}
+    assert all(getattr(networks, name) for name in networks.__all__)
+    script = "import sys, phasescope.networks; print('jax' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout == "False\n"

@@ -12,10 +12,11 @@ import argparse
 import dataclasses
 import hashlib
 import os
+import sys
 import urllib.request
 from pathlib import Path
 
-from ..errors import CorpusError
+from ..errors import CorpusError, PhasescopeError
 from ..files import write_atomically
 
 VARIABLE = "PHASESCOPE_DATA"
@@ -121,7 +122,8 @@ def _fetched(file: File) -> bytes:
         with urllib.request.urlopen(file.address, timeout=60) as answer:
             data = answer.read(LARGEST)
     except OSError as problem:
-        raise CorpusError(f"{file.address} cannot be read: {problem}.") from None
+        reason = getattr(problem, "reason", problem)
+        raise CorpusError(f"{file.address} cannot be read: {reason}.") from None
     found = hashlib.sha256(data).hexdigest()
     if found != file.digest:
         raise CorpusError(
@@ -130,8 +132,16 @@ def _fetched(file: File) -> bytes:
     return data
 
 
+def by_hand(corpus: str, folder: Path) -> str:
+    """Which files to put where, in a sentence, for a machine that has no way to their source."""
+    files = KNOWN[corpus].files
+    names = " and ".join(file.name for file in files)
+    addresses = " and ".join(file.address for file in files)
+    return f"Without a network, fetch {addresses} elsewhere and put {names} into {folder / corpus}."
+
+
 def main() -> None:
-    """The command line."""
+    """The command line. What goes wrong is one line on standard error, and the exit code 1."""
     parser = argparse.ArgumentParser(
         description="Download a corpus, check it, and say its licence."
     )
@@ -144,7 +154,12 @@ def main() -> None:
         help=f"the folder; by default ${VARIABLE} or the user's",
     )
     chosen = parser.parse_args()
-    for place in download(chosen.corpus, chosen.data or data_folder()):
+    folder = chosen.data or data_folder()
+    try:
+        places = download(chosen.corpus, folder)
+    except (PhasescopeError, OSError) as problem:
+        sys.exit(f"{problem} {by_hand(chosen.corpus, folder.absolute())}")
+    for place in places:
         print(place)
     print(KNOWN[chosen.corpus].licence)
 
