@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import zipfile
 
@@ -15,6 +16,7 @@ from phasescope.errors import PlanError, SpecError
 from phasescope.store import Store
 from phasescope.studies.scan_and_snap.training import sampling
 
+replaying = importlib.import_module("phasescope.verbs.replay")
 COMMON, DISTINCT, CLASSES = 3, 4, 2
 CONTEXT = COMMON + CLASSES * DISTINCT
 OUTPUTS = CONTEXT + 2 * CLASSES  # context tokens, last tokens and labels
@@ -301,3 +303,39 @@ def test_a_token_of_another_class_is_not_counted():
     tokens[2, 3, 4] = CONTEXT - 1 if label[2, 3] == 0 else COMMON
     with pytest.raises(SpecError, match=r"at \[2, 3, 4\] does not occur in the class"):
         sampling.counted(tokens, label, spec)
+
+
+TEXT = {"preset": "tiny", "layers": 1, "dropout": None, "store": False, "progress": False}
+
+
+def windows_of_text():
+    """Six batches of two sequences of eight tokens and one more, of 30 types."""
+    return np.random.default_rng(0).integers(30, size=(6, 2, 9))
+
+
+@pytest.mark.parametrize("place", [3, 8], ids=["read", "only predicted"])
+@pytest.mark.parametrize("token", [30, -1, 2.5, np.inf])
+def test_a_token_that_the_vocabulary_has_not_is_refused_before_anything_runs(
+    token, place, monkeypatch
+):
+    monkeypatch.setattr(replaying, "run", None)
+    windows = windows_of_text().astype(float)
+    windows[4, 1, place] = token
+    if token in (30, -1):
+        windows = windows.astype(int)
+    said = rf"at \[4, 1, {place}\] of batches\.windows is no token of generated@\w+, whose 30 types"
+    with pytest.raises(PlanError, match="not finite" if np.isinf(token) else said) as error:
+        ps.replay("regular_language", "text_gpt", {"windows": windows}, **TEXT)
+    assert "\n" not in str(error.value)
+
+
+def test_a_replay_that_diverges_says_where_its_records_are(tmp_path):
+    batches = {"x": np.ones((40, 2))}
+    asked = {"eta": 1e30, "progress": False}
+    with pytest.raises(ps.RunDiverged, match="what it recorded is the error's `dataset`") as error:
+        ps.replay(toys.study, targets, batches, store=False, **asked)
+    assert "folder" not in error.value.dataset.attrs
+    assert error.value.dataset.time.size >= 1
+    with pytest.raises(ps.RunDiverged, match="what it recorded is stored") as error:
+        ps.replay(toys.study, targets, batches, store=tmp_path, **asked)
+    assert error.value.dataset.attrs["folder"].startswith(str(tmp_path))

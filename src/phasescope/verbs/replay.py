@@ -13,12 +13,15 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from ..errors import PlanError
+from ..errors import PlanError, RunDiverged
 from ..logs.origin import digest_of_arrays
+from ..networks.fed import check_tokens
+from ..networks.spec import TextSpec
 from ..plan.given import given
 from ..plan.observables import stage_names
 from ..plan.plan import Arm, fields_read
 from ..plan.times import Times
+from ..records.divergence import divergence
 from ..study import Study, find
 from .arrayfile import arrays_in
 from .run import run
@@ -28,6 +31,7 @@ from .validate import requested_job
 REPLAYED = "replayed"  # the attribute that says which batches a run was fed
 STEPS = "steps"  # what studies call the number of updates
 PARAMS = "params"
+WINDOWS = "windows"  # the sequences of a batch of text
 
 
 def replay(
@@ -70,8 +74,8 @@ def replay(
     that `ps.state` has for them (`params.weights.Y`). The batches are part of the run's identity, and
     the attribute `replayed` has their source, number and SHA-256.
 
-    **Raises:** `PlanError` for an arm that draws no batches, names or shapes that do not fit, or too few;
-    `SpecError` for a file that cannot be read; and what `ps.run` raises.
+    **Raises:** `PlanError` for an arm that draws no batches, names or shapes that do not fit, too few, or, of an
+    arm on text, a token that its vocabulary has not; `SpecError` for a file that cannot be read; and what `ps.run` raises.
     """
     chosen = find(study)
     own = chosen.arm(arm)
@@ -82,14 +86,26 @@ def replay(
     fed = given(own, params=params, memory=memory, batches=arrays.get("", arrays))
     said = {"source": where, "batches": count, "sha256": digest_of_arrays(arrays)}
     asked: dict[str, Any] = {"preset": preset, "seed": seed, "at": at}
-    names = list(shapes_of_state(requested_job(chosen, fed, changes=changes, **asked), 0))
+    job = requested_job(chosen, fed, changes=changes, **asked)
+    names = list(shapes_of_state(job, 0))
+    if isinstance(job.spec, TextSpec) and WINDOWS in arrays:
+        check_tokens(job.spec, arrays[WINDOWS], own.__name__)
     # What a run ended with is read from a store.
     with contextlib.nullcontext(store) if store is not False else _nowhere() as folder:
-        ds = run(chosen, fed, store=folder, progress=progress, **asked, **changes)
+        try:
+            ds = run(chosen, fed, store=folder, progress=progress, **asked, **changes)
+        except RunDiverged as error:
+            if store is not False:
+                raise
+            raise divergence(chosen.name, job, _without_folder(error.dataset)) from None
         ds = _with_end(ds, names).assign_attrs({REPLAYED: json.dumps(said)})
-        if store is False:
-            ds = ds.load()
-            del ds.attrs["folder"]  # it is gone in a moment
+        return _without_folder(ds) if store is False else ds
+
+
+def _without_folder(ds: xr.Dataset) -> xr.Dataset:
+    """The dataset by itself: its folder is gone in a moment."""
+    ds = ds.load()
+    del ds.attrs["folder"]
     return ds
 
 
