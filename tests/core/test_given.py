@@ -23,6 +23,13 @@ from phasescope.store import Store
 from phasescope.verbs.remarks import remarks
 
 
+def test_a_name_in_place_of_an_arm_is_one_clear_sentence():
+    said = r"got 'text_two_layer': take it from its study, as in ps\.find"
+    with pytest.raises(PlanError, match=said) as error:
+        ps.given("text_two_layer", params={"net.embedding": np.zeros((3, 4))})
+    assert "\n" not in str(error.value)
+
+
 def weights(ds):
     return ds.weight.values
 

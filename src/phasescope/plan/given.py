@@ -57,7 +57,7 @@ class GivenArm(DeclaredArm):
 
 
 def given(
-    arm: Arm,
+    arm: Arm | str,
     state: Mapping[str, Any] | None = None,
     *,
     params: PyTree = None,
@@ -78,7 +78,7 @@ def given(
 
     **Arguments:**
 
-    - `arm`: one of a study, such as `study.arm("descent")`.
+    - `arm`: one of a study, such as `study.arm("descent")`; a name alone does not say of which study.
     - `state`: arrays of params and memory as `ps.state` names them (`params.a`): to go on from the end
       of another run. What a dynamics carries begins anew.
     - `params`: what is trained, at the start: an array if the arm has one, else arrays by name. Those
@@ -89,10 +89,15 @@ def given(
 
     **Returns:** an arm of the same name, which reads the same fields.
 
-    **Raises:** `PlanError` if nothing is given, for a number that is not finite, and, when it is run,
-    for a name that the arm does not have, a shape that does not fit, too few batches, or an arm that
-    has no use for them.
+    **Raises:** `PlanError` if nothing is given, for the name of an arm in place of the arm, for a number that is
+    not finite, and, when it is run, for a name that the arm does not have, a shape that does not fit, too
+    few batches, or an arm that has no use for them.
     """
+    if not callable(arm):
+        raise PlanError(
+            f"the arm that arrays are given to is a function of a study, got {arm!r}: take it from its study, as in "
+            'ps.find("my_study").arm("my_arm").'
+        )
     arrays: dict[str, Any] = dict(state or {})
     for part, tree in zip(PARTS, (params, memory, batches), strict=True):
         if tree is not None:
