@@ -116,6 +116,62 @@ def test_the_scalars_of_tensorboard_are_read_at_all_steps_of_any_of_them(tmp_pat
     assert "TensorBoard" in ds.attrs["logged"]
 
 
+def write_events(folder, *values):
+    """Event files of TensorBoard, as (step, summary of a value)."""
+    writing = pytest.importorskip("tensorboard.summary.writer.event_file_writer")
+    from tensorboard.compat.proto import event_pb2, summary_pb2
+
+    folder.mkdir(parents=True, exist_ok=True)
+    writer = writing.EventFileWriter(str(folder))
+    for step, value in values:
+        summary = summary_pb2.Summary(value=[summary_pb2.Summary.Value(**value)])
+        writer.add_event(event_pb2.Event(step=step, wall_time=0.0, summary=summary))
+    writer.close()
+
+
+LOSS_AND_HISTOGRAM = (
+    (0, {"tag": "loss", "simple_value": 1.0}),
+    (
+        1,
+        {
+            "tag": "weights",
+            "histo": {"min": 0.0, "max": 1.0, "num": 1.0, "bucket_limit": [1.0], "bucket": [1.0]},
+        },
+    ),
+)
+
+
+def test_what_of_tensorboard_is_left_out_is_named_in_a_warning(tmp_path):
+    write_events(tmp_path, *LOSS_AND_HISTOGRAM)
+    for name in ("validation", "loss_train"):
+        write_events(tmp_path / name, LOSS_AND_HISTOGRAM[0])
+    said = (
+        r"Left out: what is no scalar \(weights\); the event files in loss_train, validation, each"
+    )
+    with pytest.warns(UserWarning, match=said):
+        ds = ps.logged(tmp_path)
+    assert list(ds.data_vars) == ["loss"]
+    ps.logged(tmp_path / "validation")  # without a warning
+
+
+def test_event_files_in_folders_below_alone_are_named(tmp_path):
+    for name in ("train", "validation"):
+        write_events(tmp_path / name, LOSS_AND_HISTOGRAM[0])
+    with pytest.raises(ps.LogError, match=r"in folders only: train, validation\. Each is a log"):
+        ps.logged(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["", "Unnamed: 0"])
+def test_the_index_that_pandas_writes_is_no_observable(name, tmp_path):
+    pd = pytest.importorskip("pandas")
+    table = pd.DataFrame({"step": [0, 10], "loss": [1.0, 0.5]})
+    table.to_csv(tmp_path / "log.csv", index_label=name)
+    assert (tmp_path / "log.csv").read_text().startswith(f"{name},step,loss\n")
+    ds = ps.logged(tmp_path / "log.csv")
+    assert list(ds.data_vars) == ["loss"]
+    np.testing.assert_array_equal(ds.loss, [1.0, 0.5])
+
+
 def test_the_runs_of_a_chart_of_wandb_are_seeds(tmp_path):
     text = (
         '"Step","first - loss","first - loss__MIN","first - loss__MAX","second - loss"\n'

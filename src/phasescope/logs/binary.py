@@ -5,6 +5,7 @@ Nothing in them is executed: no pickles are read. Their readers are extras, load
 
 from __future__ import annotations
 
+import warnings
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 LARGEST = 2**30  # bytes that the arrays of a compressed log may take
 EVENTS = "events.out.tfevents"
+NO_SCALARS = ("histograms", "images", "audio", "tensors")  # kinds of tags that are left out
+NAMED = 6  # of what was left out, so many are named
 
 
 def missing(what: str, library: str) -> MissingExtra:
@@ -107,8 +110,19 @@ def event_files(source: Path) -> list[Path]:
     return [source]
 
 
+def folders_with_events(source: Path) -> list[str]:
+    """The folders below a folder that have event files of TensorBoard, by their paths in it."""
+    if not source.is_dir():
+        return []
+    found = {file.parent for file in source.rglob(f"*{EVENTS}*") if file.is_file()}
+    return sorted(str(folder.relative_to(source)) for folder in found - {source})
+
+
 def read_events(source: Path) -> Columns:
-    """The scalars of TensorBoard event files, at all steps at which one of them was logged; NaN where one was not."""
+    """The scalars of TensorBoard event files, at all steps at which one of them was logged; NaN where one was not.
+
+    A warning names what else there is: histograms and the like, and event files in folders below.
+    """
     try:
         from tensorboard.backend.event_processing import (  # pyright: ignore[reportMissingImports]
             event_accumulator,
@@ -123,6 +137,7 @@ def read_events(source: Path) -> Columns:
         for tag in tags["tensors"]:  # scalars as TensorFlow 2 writes them
             values = [(e.step, e.tensor_proto) for e in found.Tensors(tag)]
             series |= _scalar_tensors(tag, values)
+        others = [tag for kind in NO_SCALARS for tag in tags.get(kind, ()) if tag not in series]
     except Exception as problem:  # the reader raises whatever it meets
         raise LogError(
             f"{source} cannot be read as a TensorBoard log: {_first_line(problem)}"
@@ -131,7 +146,26 @@ def read_events(source: Path) -> Columns:
         raise LogError(
             f"{source} holds no scalars of TensorBoard: it is no event file, or an empty one."
         )
+    _warn_of_others(source, others)
     return _on_common_steps(series)
+
+
+def _warn_of_others(source: Path, tags: list[str]) -> None:
+    """Say what of a TensorBoard log is not in the columns."""
+    below = folders_with_events(source)
+    left_out = [f"what is no scalar ({at_most(tags)})"] if tags else []
+    left_out += [f"the event files in {at_most(below)}, each a log of its own"] if below else []
+    if left_out:
+        warnings.warn(
+            f"{source}: a log has the scalars of one folder. Left out: {'; '.join(left_out)}.",
+            stacklevel=2,
+        )
+
+
+def at_most(names: list[str]) -> str:
+    """The first names of a list, and how many more there are."""
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}"
 
 
 def _scalar_tensors(tag: str, events: list[tuple[int, Any]]) -> dict[str, list[tuple[int, float]]]:

@@ -14,11 +14,16 @@ from .columns import Columns
 BETWEEN = " - "  # what W&B puts between the name of a run and a metric
 RANGES = ("__MIN", "__MAX")  # what W&B adds for every metric of a chart
 WANDB_STEP = "Step"
+INDEX = (
+    "",
+    "Unnamed: 0",
+)  # what pandas calls the column of its index when it writes one, and when it has read one
 
 
 def read_text(file: Path) -> Columns:
     """The columns of a CSV or TSV file that are numbers; an empty cell is NaN, a column of words is left out.
 
+    A first column without a name, as pandas writes its index, is left out.
     A last line without its end may be cut off in the middle of a number: it is left out, with a warning.
 
     **Raises:** `LogError` for a file without a header or records, or with a line of another length.
@@ -27,7 +32,7 @@ def read_text(file: Path) -> Columns:
     return {
         name: numbers
         for name, cells in zip(header, zip(*rows, strict=True), strict=True)
-        if (numbers := _numbers(cells)) is not None
+        if (numbers := _numbers(cells)) is not None and not (name == header[0] and name in INDEX)
     }
 
 

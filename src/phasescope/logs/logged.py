@@ -61,7 +61,8 @@ def logged(
     - `end`: the time at which the run was meant to end: `ps.reached` asks.
 
     **Returns:** a dataset such as `ps.run` returns. Its attribute `logged` has source, kind and SHA-256 of
-    every log, which the ledger shows in place of runs. Columns of words are left out.
+    every log, which the ledger shows in place of runs. Columns of words are left out, as is a first column
+    without a name, which is the index of pandas; a warning names what of TensorBoard is no scalar.
 
     **Raises:** `LogError` for a file that is no log, has no records or other columns than were named, or
     whose times are missing or do not rise; `MissingExtra` if its reader is not installed.

@@ -14,7 +14,9 @@ import xarray as xr
 from ..errors import LogError
 from .binary import (
     EVENTS,
+    at_most,
     event_files,
+    folders_with_events,
     read_events,
     read_netcdf,
     read_npz,
@@ -106,6 +108,11 @@ def _text(path: Path) -> list[Found]:
 
 def _events(path: Path) -> Found:
     files = event_files(path)
+    below = folders_with_events(path)
+    if not files and below:
+        raise LogError(
+            f"{path} has event files of TensorBoard in folders only: {at_most(below)}. Each is a log of its own."
+        )
     if not files:
         raise LogError(f"{path} is a folder without event files of TensorBoard. A log is {KINDS}.")
     if any(not file.stat().st_size for file in files):
