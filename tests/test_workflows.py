@@ -82,3 +82,54 @@ def test_an_issue_form_has_a_name_and_questions_with_names_of_their_own(path):
     assert len(set(ids)) == len(ids)
     options = [o for field in form["body"] for o in field["attributes"].get("options", ())]
     assert all(isinstance(o, str) or isinstance(o["label"], str) for o in options)
+
+
+def ran_by(job: str) -> dict[str, str]:
+    """What the steps of a job of the tests run, by name; those without a name are joined."""
+    found: dict[str, str] = {}
+    for step in WORKFLOWS["test"]["jobs"][job]["steps"]:
+        name = step.get("name", "")
+        found[name] = f"{found.get(name, '')} {step.get('run', '')}"
+    return found
+
+
+NEEDS = re.compile(r'importorskip\(\s*"(?:torch|transformers|transformer_lens)"')
+
+
+def test_whatever_is_skipped_without_torch_is_run_with_it():
+    """Tests of the core that ask for torch or TransformerLens, and the one page whose code imports torch."""
+    runs = ran_by("torch")
+    assert "'.[dev,torch]'" in runs[""] and "transformer-lens==2.18" in runs[""]
+    asking = [
+        path for path in (ROOT / "tests/core").glob("test_*.py") if NEEDS.search(path.read_text())
+    ]
+    files = {str(path.relative_to(ROOT)) for path in asking}
+    # Benchmarks have an extra of their own; of two others the part on text has the few lines that need torch.
+    files -= {"tests/core/test_benchmarks.py"}
+    on_text = files & {"tests/core/test_probes.py", "tests/core/test_logs.py"}
+    assert on_text <= set(runs["all text parts, within three minutes"].split())
+    assert files - on_text <= set(runs["all that needs torch"].split())
+    pages = [p for p in (ROOT / "docs").glob("*.md") if "\nimport torch\n" in p.read_text()]
+    assert {page.stem for page in pages} == {
+        "own_logs",
+        "checkpoints",
+    }  # of the second it is not run
+    assert "-k own_logs" in runs["the loop in torch of docs/own_logs.md"]
+
+
+def test_the_parts_on_text_are_run_within_three_minutes():
+    words = ran_by("torch")["all text parts, within three minutes"].split()
+    assert words[:2] == ["timeout", "180"]
+    wanted = {"tests/studies/test_text.py"}
+    wanted |= {
+        f"tests/core/test_{name}.py"
+        for name in ("networks", "corpora", "probes", "read_out", "checkpoints", "logs", "replay")
+    }
+    assert wanted <= set(words)
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_every_test_that_a_workflow_names_is_there(name):
+    text = (ROOT / ".github" / "workflows" / f"{name}.yml").read_text()
+    named = re.findall(r"\btests/[\w/]+\.py", text)
+    assert [path for path in named if not (ROOT / path).is_file()] == []

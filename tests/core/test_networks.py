@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -364,3 +365,34 @@ def test_a_run_that_is_stopped_goes_on_bit_for_bit(tmp_path, monkeypatch):
     for name in whole.data_vars:
         np.testing.assert_array_equal(rest[name], whole[name], err_msg=name)
     assert rest.attrs["precision"] == "float64"
+
+
+SONNETS = Path(__file__).parent / "data" / "sonnets.txt"  # five of Shakespeare's
+
+
+def test_on_real_text_a_gpt_learns_more_than_how_frequent_characters_are():
+    """The losses begin at that of 51 equal characters; what frequencies alone could reach is counted here."""
+    sizes = {"context": 16, "sequences": 8, "width": 16, "hidden": 32, "layers": 1, "probes": 8}
+    model = {"positions": "learned", "normalisation": "pre", "level": "character"}
+    method = {"method": "adamw", "rate": 1e-2, "clip": 1.0, "updates": 150, "records": 2}
+    run = ps.run(
+        "regular_language",
+        "text_gpt",
+        corpus=str(SONNETS),
+        store=False,
+        progress=False,
+        **sizes,
+        **model,
+        **method,
+    )
+    text = SONNETS.read_text()
+    counts = np.array([text.count(letter) for letter in sorted(set(text))])
+    assert len(counts) == 51
+    frequencies = counts / counts.sum()
+    of_frequencies = -(frequencies * np.log(frequencies)).sum()
+    assert of_frequencies == pytest.approx(3.07, abs=0.01)
+    np.testing.assert_allclose(run.training_loss[0], np.log(51), atol=0.02)
+    assert run.training_loss[-1] < of_frequencies - 0.5
+    assert run.validation_loss[-1] < of_frequencies - 0.3
+    corpus = networks.read_corpus(str(SONNETS), "character")
+    assert "".join(corpus.types[i] for i in corpus.training[:13]) == "Shall I compa"
