@@ -1,4 +1,5 @@
-"""Figures 7 and 10: attention of the lowest layer on WikiText-2. The checks were written before any run at this size existed.
+"""Figures 7 and 10: attention of the lowest layer on WikiText-2. The checks were written before any run at this size existed, but
+for two of ours, which are post hoc: `ours-fig10-early`, and `ours-fig7-released`, which replaced a check that was registered.
 
 Whether attention is frozen is judged by its drift, the total variation on fixed sequences between two records, 50 updates
 apart in Figure 7 and 500 in Figure 10; a picture of a map cannot tell.
