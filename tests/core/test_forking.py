@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 
 import jax.numpy as jnp
@@ -71,6 +72,13 @@ def product_flow(spec):
     )
 
 
+def longer_flow(spec):
+    """The same flow, as long as one says."""
+    plan = product_flow(spec)
+    stage = ps.Stage("training", plan.stages[0].dynamics, ps.linear_times(spec.steps))
+    return ps.Plan(plan.init, (stage,), see)
+
+
 def in_units(spec):
     """Descent whose time is counted in units of eta."""
     dynamics = ps.descent(product_loss, optax.sgd(spec.eta))
@@ -82,7 +90,7 @@ def in_units(spec):
 
 
 study = ps.Study(
-    "forks", toys.Spec(), (momentum, adam, batches, product_flow, in_units, *toys.ARMS)
+    "forks", toys.Spec(), (momentum, adam, batches, product_flow, longer_flow, in_units, *toys.ARMS)
 )
 
 
@@ -92,6 +100,11 @@ def run(arm, **changes):
 
 def fork(ds, at, **changes):
     return ps.fork(ds, at, study=study, progress=False, **changes)
+
+
+def as_a_user(*args, **kwargs):
+    """The fork without the annotations that tests enforce: users may give anything."""
+    return inspect.unwrap(ps.fork)(*args, **kwargs)
 
 
 def same_from(ds, forked, at):
@@ -199,13 +212,191 @@ def test_one_word_stands_for_all_that_is_below_it(store):
     ]
 
 
+def test_a_number_stands_for_all_entries_of_what_is_replaced(store):
+    forked = fork(run("adam"), 12.0, replace={"b": 3})
+    np.testing.assert_array_equal(forked.b.isel(time=0), [3.0, 3.0])
+
+
+# --- forks of forks -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"clamp": "a"},
+        {"reset": "a"},
+        {"replace": {"b": [5.0, 6.0]}},
+        {"change": {"eta": 0.05}},
+        {"clamp": "b", "reset": "a", "change": {"eta": 0.2}},
+    ],
+)
+def test_an_unchanged_fork_of_a_fork_is_the_fork_to_the_bit(store, change):
+    first = fork(run("batches", seed=3), 8.0, **change)
+    second = fork(first, 20.0)
+    assert same_from(first, second, 20.0)
+    third = fork(second.attrs["id"], 32.0)
+    assert same_from(first, third, 32.0)
+
+
+def test_a_fork_of_a_fork_is_found_when_python_begins_anew(store, monkeypatch):
+    first = fork(run("batches"), 8.0, replace={"b": [5.0, 6.0]}, clamp="a")
+    second = fork(first, 20.0, clamp="b")
+    from phasescope.verbs import fork_origin
+
+    fork_origin._state_at.cache_clear()
+    assert fork(first.attrs["id"], 20.0, clamp="b").identical(second)
+    both = second.isel(time=[0, -1])
+    for name in ("a", "b"):  # what the first fork holds stays held
+        np.testing.assert_array_equal(both[name][0], both[name][1])
+
+
+def test_a_fork_of_a_fork_begins_where_the_fork_is_in_time(store):
+    ds = run("in_units", eta=0.1)
+    first = fork(ds, 2.0, change={"eta": 0.05})  # from step 20 of 40 on: 2.0 to 3.0
+    assert "ended_at" not in first.attrs
+    assert first.attrs["planned_end"] == pytest.approx(3.0)
+    assert same_from(first, fork(first, 2.6), 2.6)
+    with pytest.raises(PlanError, match=r"ended at 3"):
+        fork(first, 3.5)
+    with pytest.raises(PlanError, match="runs from 2: it cannot be forked at 1"):
+        fork(first, 1.0)
+
+
+def test_what_a_fork_of_a_fork_resets_begins_where_the_fork_began(store):
+    first = fork(run("batches"), 8.0)
+    second = fork(first, 20.0, reset="a")
+    np.testing.assert_array_equal(second.a.isel(time=0), first.a.isel(time=0))
+
+
+def test_a_fork_whose_run_is_gone_says_so(store):
+    import shutil
+
+    ds = run("adam")
+    first = fork(ds, 8.0)
+    shutil.rmtree(ds.attrs["folder"])
+    with pytest.raises(PlanError, match=r"is a fork of .*, which is not in .* any more"):
+        fork(first, 20.0)
+
+
+# --- the end of a run -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arm", ["momentum", "adam", "batches"])
+def test_a_run_goes_on_from_its_end_to_the_bits_of_a_longer_one(store, arm):
+    short, long = run(arm, seed=3, steps=20), run(arm, seed=3, steps=40)
+    forked = fork(short, 20, change={"steps": 40})
+    assert forked.time.values.tolist() == [20.0, 24.0, 28.0, 32.0, 36.0, 40.0]
+    assert same_from(long, forked, 20.0)
+    assert same_from(long, fork(forked, 28), 28.0)
+
+
+def test_the_state_at_the_end_is_read_and_not_computed(store, monkeypatch):
+    ds = run("adam", steps=20)
+    monkeypatch.setattr(
+        "phasescope.verbs.fork_origin._state_at", None
+    )  # whoever computes would fail
+    fork(ds, 20, change={"steps": 30})
+
+
+def test_a_flow_goes_on_from_its_end_to_its_tolerance(store):
+    short, long = run("longer_flow", steps=5), run("longer_flow", steps=10)
+    forked = fork(short, 5.0, change={"steps": 10})
+    rest = long.sel(time=slice(6, None))
+    np.testing.assert_allclose(forked.a.sel(time=rest.time), rest.a, rtol=1e-8)
+
+
+def test_a_fork_goes_on_from_its_end(store):
+    short = fork(run("batches", steps=20), 10, clamp="a")
+    long = fork(run("batches", steps=40), 10, clamp="a")
+    assert same_from(long, fork(short, 20, change={"steps": 40}), 20.0)
+
+
+def test_a_run_of_times_that_were_asked_for_goes_on_at_its_own(store):
+    forked = fork(run("adam", steps=20, at=[0, 10, 20]), 20, change={"steps": 40})
+    assert forked.time.values.tolist() == [20.0, 24.0, 28.0, 32.0, 36.0, 40.0]
+
+
+def test_after_the_last_of_several_stages_nothing_is_left(store):
+    ds = run("curriculum", seed=5, steps=12)
+    end = float(ds.time[-1])
+    with pytest.raises(PlanError, match=f"ends at {end:g}, and nothing is left to run"):
+        fork(ds, end)
+
+
+@pytest.mark.parametrize("changes", [{}, {"clamp": "a"}, {"change": {"eta": 0.2}}])
+def test_at_the_end_nothing_is_left_without_a_longer_plan(store, changes):
+    words = r'nothing is left to run: .* makes its plan longer, such as change=\{"steps": 80\}'
+    with pytest.raises(PlanError, match=words):
+        fork(run("adam"), 40.0, **changes)
+
+
+def test_a_run_that_ended_by_its_own_rule_has_nothing_left(store):
+    ds = run("until_small")
+    with pytest.raises(PlanError, match=r"was left by its own rule \(`until`\)"):
+        fork(ds, ds.attrs["ended_at"])
+
+
+# --- lanes of a sweep, and runs that were given arrays --------------------------------------------------------------
+
+
+def sweep(**numbers):
+    return ps.sweep(study, "adam", progress=False, **numbers)
+
+
+def test_a_lane_of_a_sweep_is_forked_as_the_same_run_alone(store):
+    sw = sweep(eta=[0.1, 0.2], steps=[20, 40], seeds=2)
+    lane = sw.sel(eta=0.2, steps=40, seed=1)
+    with pytest.warns(UserWarning, match=r'ps.run\("forks", "adam", seed=1, eta=0.2\)'):
+        forked = fork(lane, 8.0, clamp="a")
+    alone = run("adam", eta=0.2, steps=40, seed=1)
+    assert forked.identical(fork(alone, 8.0, clamp="a"))
+    np.testing.assert_allclose(lane.a.sel(time=8.0), forked.a.isel(time=0), rtol=1e-12)
+
+
+def test_a_lane_of_an_opened_block_is_forked(store):
+    sw = sweep(eta=[0.1, 0.2])
+    lane = ps.open(sw.attrs["ids"]).isel(lane=1)
+    with pytest.warns(UserWarning, match="as the same run alone"):
+        forked = fork(lane, 8.0)
+    assert same_from(run("adam", eta=0.2), forked, 8.0)
+
+
+def test_a_block_as_a_whole_is_refused_with_the_call_of_a_single_run(store):
+    sw = sweep(eta=[0.3, 0.2], steps=20)
+    words = (
+        r"is a block of several runs \(2, over eta\): fork one lane, as in ps.open"
+        r'.*isel\(lane=0\), \.\.\.\), or the same run alone: the first is ps.run\("forks", "adam", eta=0.3, steps=20\)'
+    )
+    for whole in (sw, sw.attrs["ids"]):
+        with pytest.raises(PlanError, match=words.replace("ps.open", r"ps.fork\(ps.open")):
+            fork(whole, 8.0)
+
+
+def test_a_run_that_began_from_given_arrays_is_forked(store):
+    ds = ps.run(study, ps.given(batches, params={"a": [1.0, 2.0]}), seed=1, progress=False)
+    forked = fork(ds, 20.0)
+    assert same_from(ds, forked, 20.0)
+    assert same_from(ds, fork(forked.attrs["id"], 28.0), 28.0)
+
+
+def test_a_replay_is_forked_and_goes_on_with_its_batches(store):
+    fed = np.linspace(0.5, 1.5, 80).reshape(40, 2)
+    ds = ps.replay(study, "batches", fed, progress=False)
+    assert same_from(ds, fork(ds, 20.0), 20.0)
+    with pytest.raises(PlanError, match="has 40 batches, and the run takes 50 steps"):
+        fork(ds, 40.0, change={"steps": 50})
+
+
 # --- an ordinary run ------------------------------------------------------------------------------------------------
 
 
 def test_a_fork_is_stored_and_found_again(store, monkeypatch):
     ds = run("adam")
     first = fork(ds, 8.0, clamp="a")
-    monkeypatch.setattr("phasescope.verbs.fork._chunk_at", None)  # whoever computes would fail
+    monkeypatch.setattr(
+        "phasescope.verbs.fork_origin._state_at", None
+    )  # whoever computes would fail
     again = fork(ds.attrs["id"], 8.0, clamp="a")
     assert again.identical(first)
     assert len(Store(store).entries()) == 2
@@ -272,7 +463,7 @@ def test_a_field_that_does_not_exist_is_refused(store):
         fork(run("adam"), 8.0, change={"etta": 0.2})
 
 
-@pytest.mark.parametrize("at", [-1.0, 40.0, 1e9, float("nan")])
+@pytest.mark.parametrize("at", [-1.0, 40.5, 1e9, float("nan")])
 def test_a_time_outside_of_the_run_is_refused(store, at):
     with pytest.raises(PlanError, match="cannot be forked at"):
         fork(run("adam"), at)
@@ -293,16 +484,35 @@ def test_a_closed_form_cannot_be_clamped(store):
         fork(run("cubic_formula"), 10.0, clamp="params")
 
 
-def test_a_block_of_runs_cannot_be_forked(store):
-    ds = ps.sweep(study, "adam", eta=[0.1, 0.2], progress=False)
-    with pytest.raises(PlanError, match="is a block of several runs"):
-        fork(ds.attrs["ids"], 8.0)
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"at": "x"}, "at is the time of the run at which it is forked, a number, got at='x'"),
+        ({"at": None}, "a number, got at=None"),
+        ({"at": True}, "a number, got at=True"),
+        ({"clamp": 3}, r'clamp names parameters, as in clamp="W" or .*, got clamp=3'),
+        ({"reset": ["a", 2]}, r"reset names parameters, .* got reset=\['a', 2\]"),
+        ({"replace": [1.0]}, r"replace has arrays by the names of parameters, got replace=\[1.0\]"),
+        ({"change": "eta=1"}, "change has values by field, got change='eta=1'"),
+        ({"reset": "a", "replace": {"a": [1.0, 2.0]}}, "a is to be reset and to be replaced"),
+    ],
+)
+def test_arguments_of_another_kind_are_refused(store, changes, words):
+    with pytest.raises(SpecError, match=words):
+        as_a_user(run("adam"), study=study, progress=False, **{"at": 8.0, **changes})
 
 
-def test_a_run_that_is_made_by_other_code_cannot_be_forked(store):
-    ds = ps.run(study, ps.given(adam, params={"a": [1.0, 2.0]}), progress=False)
-    with pytest.raises(PlanError, match="can be made again"):
-        fork(ds, 8.0)
+def test_a_time_of_the_dataset_is_a_time(store):
+    ds = run("adam")
+    there = as_a_user(ds, ds.time[2], study=study, progress=False)
+    assert there.identical(fork(ds, float(ds.time[2])))
+
+
+def test_a_run_that_is_made_by_other_code_cannot_be_forked(store, monkeypatch):
+    ds = run("adam")
+    other = ps.Study("forks", toys.Spec(), (named("adam", two_layers(optax.adamw)),))
+    with pytest.raises(PlanError, match="was made by other code than today's"):
+        ps.fork(ds, 8.0, study=other, progress=False)
 
 
 # --- the command line -----------------------------------------------------------------------------------------------
@@ -327,6 +537,52 @@ def test_the_command_line_forks_a_run_by_its_id(store, monkeypatch, capsys):
     code, out, _ = ask(monkeypatch, capsys, *words)
     expected = ps.fork(ds, 5, clamp="a", change={"eta": 0.2}, progress=False)
     assert (code, json.loads(out)["id"]) == (0, expected.attrs["id"])
+
+
+def test_the_command_line_replaces_parameters_by_numbers_and_files(
+    store, tmp_path, monkeypatch, capsys
+):
+    ds = ps.run("linear_modes", "descent", steps=20, progress=False)
+    file = tmp_path / "b.npy"
+    np.save(file, np.array([1.0, 2.0, 3.0]))
+    words = (ds.attrs["id"], "--at", "5", "--replace", "a=0.5", "--replace", f"b={file}", "--json")
+    code, out, _ = ask(monkeypatch, capsys, *words)
+    replace = {"a": 0.5, "b": [1.0, 2.0, 3.0]}
+    expected = ps.fork(ds, 5, replace=replace, progress=False)
+    assert (code, json.loads(out)["id"]) == (0, expected.attrs["id"])
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("a", '"a" is not of the form NAME=NUMBER or NAME=FILE.npy'),
+        ("a=nowhere.npy", "nowhere.npy: there is no such file"),
+        ("a=bad.npy", "bad.npy: it cannot be read"),
+        ("a=hello", "a=hello: it is neither a number nor a file that ends in .npy"),
+    ],
+)
+def test_what_cannot_replace_a_parameter_is_one_line(
+    store, tmp_path, monkeypatch, capsys, word, said
+):
+    monkeypatch.chdir(tmp_path)
+    np.save("objects.npy", np.array([{}], object), allow_pickle=True)
+    (tmp_path / "objects.npy").rename(tmp_path / "bad.npy")
+    ds = ps.run("linear_modes", "descent", steps=20, progress=False)
+    code, _, err = ask(monkeypatch, capsys, ds.attrs["id"], "--at", "5", "--replace", word)
+    assert (code, err.count("\n")) == (2, 1)
+    assert said in err
+
+
+@pytest.mark.filterwarnings("ignore:a lane of .* is forked as the same run alone")
+def test_the_command_line_forks_a_lane_of_a_block(store, monkeypatch, capsys):
+    sw = ps.sweep("linear_modes", "descent", steps=20, eta=[0.1, 0.2], progress=False)
+    ask_for = (sw.attrs["ids"], "--at", "5", "--lane")
+    code, out, _ = ask(monkeypatch, capsys, *ask_for, "1", "--json")
+    alone = ps.run("linear_modes", "descent", steps=20, eta=0.2, progress=False)
+    assert (code, json.loads(out)["id"]) == (0, ps.fork(alone, 5, progress=False).attrs["id"])
+    code, _, said = ask(monkeypatch, capsys, *ask_for, "2")
+    assert (code, said.count("\n")) == (2, 1)
+    assert "has the lanes 0 to 1, got --lane 2" in said
 
 
 def test_a_parameter_that_is_not_there_is_one_line(store, monkeypatch, capsys):

@@ -169,6 +169,17 @@ Reset = Annotated[
     list[str] | None,
     typer.Option(metavar="NAME", help="A parameter put back to its start; may be repeated."),
 ]
+Replace = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="A number for all entries of a parameter, or FILE.npy with its array; may be repeated.",
+    ),
+]
+Lane = Annotated[
+    int | None,
+    typer.Option(metavar="K", help="Of a block of a sweep: the lane whose run is meant, from 0."),
+]
 ExportFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="FILE.nc, FILE.zarr.zip or FILE.safetensors.")
 ]

@@ -135,7 +135,7 @@ def _begin(job: Job, inputs: Inputs) -> tuple[Chunk, Observables]:
 def _begin_fork(job: Job, inputs: Inputs) -> tuple[Chunk, Observables]:
     """The record of the state that a forked run begins with, and what was measured."""
     assert isinstance(job.arm, ForkedArm)
-    origin = job.arm.origin()
+    origin = job.arm.origin
     position = Position(origin.stage, origin.local, origin.offset)
     here = _resumed(job.wanting(EVERYTHING), inputs, (position, origin.leaves))
     seen, is_finite = look_at_state_jit(job.program, inputs, here.state)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -32,6 +34,14 @@ class Origin:
     offset: float
     leaves: Sequence[np.ndarray]
 
+    def last_time(self, plan: Plan) -> float:
+        """The dataset's last time of a plan that is begun here, if no stage is left early."""
+        rest = plan.stages[self.stage :]
+        lengths = [float(times[-1]) if (times := stage.lay_out()).size else 0.0 for stage in rest]
+        return self.offset + sum(
+            length * float(stage.unit) for length, stage in zip(lengths, rest, strict=True)
+        )
+
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class ForkedArm(DeclaredArm):
@@ -39,13 +49,17 @@ class ForkedArm(DeclaredArm):
 
     `told` says all that decides where it begins, as one line of JSON: the other run, the time, what was reset or
     replaced. `begin` finds the state; it is asked only if the run is not stored. `clamp` has the full names of the
-    parameters that are held fixed.
+    parameters that are held fixed. `replaced` has the arrays that were put in place of others, by full name in the order of
+    the names; `told` has their digests.
     """
 
     told: str = ""
     clamp: tuple[str, ...] = ()
     begin: Callable[[], Origin] | None = dataclasses.field(
         default=None, metadata={"identity": False}
+    )
+    replaced: Mapping[str, np.ndarray] = dataclasses.field(
+        default_factory=dict, metadata={"identity": False}
     )
 
     def __call__(self, spec: Any, /) -> Plan:
@@ -58,8 +72,14 @@ class ForkedArm(DeclaredArm):
         )
         return dataclasses.replace(plan, stages=stages)
 
+    @property
+    def has_other_numbers(self) -> bool:
+        """Whether it goes on with other numbers, under which its clock may be another."""
+        return bool(json.loads(self.told)["change"])
+
+    @functools.cached_property
     def origin(self) -> Origin:
-        """Where the run begins."""
+        """Where the run begins; found once."""
         assert self.begin is not None
         return self.begin()
 
@@ -72,11 +92,17 @@ class ForkedArm(DeclaredArm):
         return hash((self.function, self.told, self.clamp))
 
 
-def forked(arm: Arm, told: str, clamp: tuple[str, ...], begin: Callable[[], Origin]) -> ForkedArm:
+def forked(
+    arm: Arm,
+    told: str,
+    clamp: tuple[str, ...],
+    begin: Callable[[], Origin],
+    replaced: Mapping[str, np.ndarray],
+) -> ForkedArm:
     """The arm, begun elsewhere; it reads the same fields."""
     if isinstance(arm, DeclaredArm):
-        return ForkedArm(arm, arm.reads, arm.continuous, arm.spec, told, clamp, begin)
-    return ForkedArm(arm, told=told, clamp=clamp, begin=begin)
+        return ForkedArm(arm, arm.reads, arm.continuous, arm.spec, told, clamp, begin, replaced)
+    return ForkedArm(arm, told=told, clamp=clamp, begin=begin, replaced=replaced)
 
 
 def held(dynamics: Dynamics, names: tuple[str, ...], arm: str) -> Dynamics:
@@ -131,10 +157,11 @@ class _Still(eqx.Module):
         return _full_name(path) not in self.names
 
 
-def parameter_names(params: PyTree) -> list[str]:
-    """The full names of all arrays of the parameters: `params.W`, or `params` if they are one array."""
+def parameter_shapes(params: PyTree) -> dict[str, tuple[int, ...]]:
+    """The shapes of all arrays of the parameters by full name: `params.W`, or `params` if they are one array."""
     found = jax.tree_util.tree_flatten_with_path(params)[0]
-    return [_full_name(path) for path, leaf in found if eqx.is_array(leaf) or _is_shape(leaf)]
+    is_one = lambda leaf: eqx.is_array(leaf) or _is_shape(leaf)
+    return {_full_name(path): leaf.shape for path, leaf in found if is_one(leaf)}
 
 
 def digest_of(arrays: Mapping[str, np.ndarray]) -> dict[str, str]:

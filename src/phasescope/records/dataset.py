@@ -26,6 +26,7 @@ from .derive import derived
 from .divergence import place_of_divergence
 
 ENDED = "ended_at"  # the attribute that says when a run ended that left a stage early, and so ended before its planned end
+REPLACED = "fork_replaced"  # the snapshot that holds the arrays with which a fork replaced others
 GIVEN = "given"  # the attribute that names arrays of the caller's, and the snapshot that holds them
 
 
@@ -128,6 +129,8 @@ def description(
     if isinstance(job.arm, ForkedArm):
         words[FORK] = job.arm.told
     words |= clock(job.plan())
+    if isinstance(job.arm, ForkedArm) and job.arm.has_other_numbers:
+        words["planned_end"] = job.arm.origin.last_time(job.plan())
     end = float(labels(records.time, job.at)[-1])
     if words["status"] == "finished" and end < float(words["planned_end"]) * (1 - SAME_TIME):
         words[ENDED] = end
@@ -192,11 +195,13 @@ def spec_text(job: Job) -> str:
 
 
 def snapshots_of(job: Job, records: Records) -> dict[str, list[np.ndarray]]:
-    """The arrays of the state at the end of every stage, by the stage's name; and those that were given."""
+    """The arrays of the state at the end of every stage, by the stage's name; those that were given, or replaced others."""
     names = [flag_word(stage.name) for stage in job.plan().stages if job.keeps_states]
     found = {name: list(records.states.get(index, ())) for index, name in enumerate(names)}
     if isinstance(job.arm, GivenArm):
         found.setdefault(GIVEN, list(job.arm.arrays.values()))
+    if isinstance(job.arm, ForkedArm) and job.arm.replaced:
+        found.setdefault(REPLACED, list(job.arm.replaced.values()))
     return found
 
 
