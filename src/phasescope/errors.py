@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 READABLE = 60  # names that an error lists
 ALIKE = 6  # names that it lists where there are more
+NEAR = 0.6  # how like a name is, from 0 to 1, from which on it may have been meant
+PART = 3  # letters from which on a word counts as a part of a name
 
 
 class PhasescopeError(Exception):
@@ -227,9 +229,12 @@ def nearest(wanted: str, known: Iterable[str]) -> str:
     Of more names than one can read, those that are most like what was wanted.
     """
     known = sorted(known)
-    alike = difflib.get_close_matches(wanted, known, n=ALIKE, cutoff=0.0)
-    close = difflib.get_close_matches(wanted, alike, n=1, cutoff=0.5)
+    close = difflib.get_close_matches(wanted, known, n=ALIKE, cutoff=NEAR)
     hint = f' Did you mean "{close[0]}"?' if close else ""
     if len(known) <= READABLE:
         return f"Known: {', '.join(known) or 'none'}.{hint}"
+    parts = [x for x in known if len(wanted) >= PART and wanted.lower() in x.lower()]
+    alike = list(dict.fromkeys(close + parts))[:ALIKE]
+    if not alike:
+        return f"Known are {len(known)}; none is like it."
     return f"Known are {len(known)}; most like it: {', '.join(alike)}.{hint}"

@@ -83,8 +83,6 @@ class Processes:
 
     def _start(self, module: str, *words: str) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", module, *words]
-        if module == "phasescope":
-            command[1:3] = ["-c", "from phasescope.cli.app import main; main()"]
         environment = os.environ | {"POISONOUS_LOG": str(self.log)}
         return subprocess.Popen(
             command, env=environment, start_new_session=True, text=True,

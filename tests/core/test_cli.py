@@ -661,3 +661,9 @@ def test_only_some_observables_are_kept_where_the_command_says_so(phasescope):
     assert said.code == 2
     assert 'has no observable "los"' in said.err
     assert 'Did you mean "loss"?' in said.err
+
+
+def test_the_package_is_run_as_the_command(tmp_path):
+    words = [sys.executable, "-m", "phasescope", "--version"]
+    said = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert said.stdout.split()[-1] == ps.__version__

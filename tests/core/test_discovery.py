@@ -209,7 +209,21 @@ def test_of_more_names_than_one_can_read_those_are_told_that_are_most_like_it():
     assert said.startswith("Known are 100; most like it: lemma42, ")
     assert said.endswith('Did you mean "lemma42"?')
     assert len(said) < 150
-    assert nearest("?", names).startswith("Known are 100; most like it: ")
+    assert nearest("?", names) == "Known are 100; none is like it."
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ("nope", "none is like it."),
+        ("noise", 'most like it: C-noise. Did you mean "C-noise"?'),
+        ("C-nois", 'most like it: C-noise. Did you mean "C-noise"?'),
+        ("phase", "most like it: ours-phase1-size."),
+    ],
+)
+def test_only_what_is_near_is_suggested(wanted, said):
+    names = ["C-noise", "prop4.3", "ours-phase1-size", *(f"lemma{i}" for i in range(100))]
+    assert nearest(wanted, names) == f"Known are 103; {said}"
 
 
 @pytest.mark.parametrize("kind", ["arm", "claim", "figure"])

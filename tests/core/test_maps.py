@@ -418,6 +418,28 @@ class TestCommand:
         done = run_cli(self.STUDY, self.CLAIM, "epsilon=1e-4:1:log", "--dry-run", "--json")
         assert json.loads(done.stdout)["lanes"] == 256
 
+    def test_it_says_in_words_what_it_would_run(self):
+        done = run_cli(self.STUDY, self.CLAIM, "epsilon=1e-4:1:16:log", "--dry-run")
+        assert done.output.endswith(": 16 runs in 1 block before refinement\n")
+
+    def test_more_than_two_axes_are_refused_before_anything_runs(self, monkeypatch):
+        words = ("regular_language", "lemB.2-first-update")
+        axes = ("lam=1:10:2", "eta=0.1:1:2", "max_length=4,6")
+        monkeypatch.setattr("phasescope.verbs.map.map", None)  # whoever runs would fail
+        done = run_cli(*words, *axes)
+        assert done.exit_code
+        assert "over 3 axes (lam, eta, max_length) has no drawing" in str(done.exception)
+        assert "--data FILE.nc" in str(done.exception)
+
+    def test_more_than_two_axes_are_written_where_their_numbers_are_asked_for(self, tmp_path):
+        words = ("regular_language", "lemB.2-first-update", "--data", str(tmp_path / "m.nc"))
+        axes = ("lam=1:10:2", "eta=0.1:1:2", "max_length=4,6")
+        done = run_cli(*words, *axes, "--out", str(tmp_path), "--json")
+        assert done.exit_code == 0, done.output
+        assert json.loads(done.stdout)["files"] == [str(tmp_path / "m.nc")]
+        with xr.open_dataset(tmp_path / "m.nc") as kept:
+            assert dict(kept.margin.sizes) == {"lam": 2, "eta": 2, "max_length": 2}
+
     def test_it_says_in_words_what_it_found(self, tmp_path):
         done = run_cli(self.STUDY, self.CLAIM, "epsilon=1e-3,1e-2", "--out", str(tmp_path))
         assert "2 epsilon: 2 holds (2 runs" in done.output

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,8 @@ from ..errors import SpecError
 from ..store import Store
 from .arguments import parse_value
 from .terminal import show_line
+
+DRAWN_AXES = 2  # at most, of a map that is drawn
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -44,6 +46,18 @@ def map_numbers(
     return numbers
 
 
+def check_drawable(numbers: Mapping[str, Any], data: Path | None) -> None:
+    """Refuse, before anything runs, a map over more axes than can be drawn whose numbers nobody asked for."""
+    axes = [
+        k for k, v in numbers.items() if isinstance(v, list) or (isinstance(v, str) and ":" in v)
+    ]
+    if len(axes) > DRAWN_AXES and data is None:
+        raise SpecError(
+            f"a map over {len(axes)} axes ({', '.join(axes)}) has no drawing: ask for its numbers by --data FILE.nc, or give "
+            f"one value of all but {DRAWN_AXES} of them."
+        )
+
+
 def map_cost(study: Study, claim: str, **asked: Any) -> dict[str, Any]:
     """What the map would run, before it is refined."""
     from ..claims.requests import maps
@@ -72,7 +86,7 @@ def draw_to(found: xr.Dataset, folder: Path, formats: Sequence[str]) -> list[Pat
     from ..verbs.draw import draw_canvas
     from ..verbs.map import render_map
 
-    if found["margin"].ndim > 2:
+    if found["margin"].ndim > DRAWN_AXES:
         return []
     name = f"{found.attrs['study']}-map-{found.attrs['claim']}"
     return draw_canvas(render_map(found), folder, name, formats)
@@ -103,21 +117,28 @@ def map_summary(found: xr.Dataset, files: Sequence[Path]) -> dict[str, Any]:
 def show_map(summary: dict[str, Any]) -> None:
     """What a map found, or would cost, as text."""
     if "words" not in summary:
-        show_line(
-            f"{summary['claim']}: {summary['lanes']} runs in {summary['blocks']} blocks before refinement"
-        )
+        runs, blocks = _counted(summary["lanes"], "run"), _counted(summary["blocks"], "block")
+        show_line(f"{summary['claim']}: {runs} in {blocks} before refinement")
         return
     show_line(f"{summary['claim']} ({summary['row']}): {summary['statement']}")
     axes = " x ".join(f"{n} {name}" for name, n in summary["axes"].items())
     words = ", ".join(f"{n} {word.replace('_', ' ')}" for word, n in summary["words"].items())
-    show_line(f"{axes}: {words} ({summary['lanes']} runs, judged {summary['judged']})")
+    runs = _counted(summary["lanes"], "run")
+    show_line(f"{axes}: {words} ({runs}, judged {summary['judged']})")
     if summary["margin"]:
         low, high = summary["margin"]
         show_line(f"margin from {low:.3g} to {high:.3g}")
     for name, count in summary["broken"].items():
         words = name.removeprefix("assumption_")
-        show_line(f"assumption {words} is broken in {count} of {summary['cells']} cells")
+        show_line(
+            f"assumption {words} is broken in {count} of {_counted(summary['cells'], 'cell')}"
+        )
     if summary["crossings"]:
-        show_line(f"zero line located at {summary['crossings']} points")
+        show_line(f"zero line located at {_counted(summary['crossings'], 'point')}")
     for file in summary["files"]:
         show_line(f"written to {file}", soft_wrap=True)
+
+
+def _counted(count: int, word: str) -> str:
+    """A number and what it counts: 1 run, 2 runs."""
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"

@@ -36,23 +36,33 @@ def map_(
     from ...verbs.map import map as map_claim
     from ..arguments import axis
     from ..exports import check_out, write_out
-    from ..maps import draw_to, keep_for_the_page, map_cost, map_numbers, map_summary, show_map
+    from ..maps import (
+        check_drawable,
+        draw_to,
+        keep_for_the_page,
+        map_cost,
+        map_numbers,
+        map_summary,
+        show_map,
+    )
     from ..output import emit
 
     check_out(data)
     formats = formats_in(format)
     chosen = find(study)
+    numbers = map_numbers(chosen, claim, regime, fields or [])
     asked: dict[str, Any] = {
         "regime": regime,
         "refine": refine,
         "at": axis(at, "--at") if at else None,
         "full": full,
-        **map_numbers(chosen, claim, regime, fields or []),
+        **numbers,
     }
     if dry_run:
         cost = map_cost(chosen, claim, **asked)
         emit(cost, as_json, show_map, cost)
         return
+    check_drawable(numbers, data)
     found = map_claim(chosen, claim, store=store or False, **asked)
     if store is not None:
         keep_for_the_page(found, chosen, store)
