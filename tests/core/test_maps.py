@@ -193,6 +193,18 @@ def refined():
     return mapped(refine=5, eta="0.02:0.5", start="0.2:2")
 
 
+def test_where_an_assumption_ends_is_drawn_into_a_map_of_a_quantity(grid):
+    axes = Figure().subplots()
+    ends = {"small step": grid.assumption_small_step, "never": grid.assumption_start * 0 + 2}
+    ps.draw_map(grid.margin, axes, ends=ends)
+    labels = [line.get_label() for line in axes.lines]
+    assert labels == ["small step ends"]
+    (line,) = [one for one in axes.collections if getattr(one, "levels", None) is not None]
+    places = np.concatenate([path.vertices for path in line.get_paths() if len(path.vertices)])
+    # between two values of eta, on straight lines of the logarithm of the ratio
+    assert np.abs(places[:, 0] - 0.3).max() < 0.5 / 6 / 4
+
+
 class TestTheZeroLine:
     def test_it_is_located_to_a_thousandth_of_an_axis(self, refined):
         eta, start = refined.zero_line.values.T
@@ -203,9 +215,9 @@ class TestTheZeroLine:
         along_eta = np.abs(eta - exact) / (0.5 - 0.02)
         assert np.minimum(along_start, along_eta).max() <= 1e-3
 
-    def test_it_takes_less_than_a_hundredth_of_the_lanes_of_the_full_grid(self, refined):
-        assert refined.attrs["lanes"] == 33 * 33 + 5 * refined.sizes["crossing"]
-        assert refined.attrs["lanes"] <= 0.01 * 1000 * 1000
+    def test_it_takes_less_than_a_thousandth_of_the_lanes_of_the_full_grid(self, refined):
+        assert refined.attrs["lanes"] == 25 * 25 + 5 * refined.sizes["crossing"]
+        assert refined.attrs["lanes"] <= 0.001 * 1000 * 1000
 
     def test_its_segments_join_it_to_one_line(self, refined):
         ends = refined.zero_line_segments.values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import reprlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -53,7 +54,7 @@ def tied(**fields: Any) -> Tied:
     if len(set(along)) < len(along):
         raise SpecError(
             f"ps.tied: the first field, {first}, names the axis, so its values must differ from each "
-            f"other, got {along}. Put another field first."
+            f"other, got {reprlib.repr(along)}. Put another field first."
         )
     return Tied(tuple(values.items()))
 

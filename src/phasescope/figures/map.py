@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +26,7 @@ def draw_map(
     axes: Axes,
     *,
     levels: Sequence[float] = (),
+    ends: Mapping[str, xr.DataArray] | None = None,
     label: str = "",
     **changes: Any,
 ) -> None:
@@ -46,6 +47,7 @@ def draw_map(
     - `values`: what `ps.map` returned, or an array over one or two numbers; the first is drawn to the right.
     - `axes`: where.
     - `levels`: of an array, the values at which to draw a line.
+    - `ends`: of an array, where assumptions end: by name a ratio over the same numbers, which is 1 on the dashed line.
     - `label`: beside the colours; by default what the array says of itself.
     - `changes`: go to matplotlib's `pcolormesh` (to `plot` if there is one number).
 
@@ -74,6 +76,7 @@ def draw_map(
     if isinstance(values, xr.Dataset):
         _draw_lines(values, axes)
         return
+    _draw_ends(shown, ends or {}, axes, hatched=False)
     inside = [level for level in sorted(levels) if float(shown.min()) < level < float(shown.max())]
     if inside:
         x, y = (shown[dim].values for dim in shown.dims)
@@ -122,19 +125,29 @@ def _draw_lines(ds: xr.Dataset, axes: Axes) -> None:
         axes.contour(x, y, np.ma.masked_invalid(margin), levels=[0], colors="k", linewidths=1.4)
         entries.append(axes.plot([], [], "k-", lw=1.4, label="margin 0")[0])
     named = [str(name) for name in ds.data_vars if str(name).startswith(ASSUMPTION)]
-    for name, dashes in zip(named, itertools.cycle(DASHES), strict=False):
-        ratio = ds[name].values.T
+    words = {name.removeprefix(ASSUMPTION).replace("_", " "): ds[name] for name in named}
+    entries += _draw_ends(ds["margin"], words, axes, hatched=True)
+    if entries:
+        legend(axes, handles=entries, loc="best")
+
+
+def _draw_ends(
+    shown: xr.DataArray, ends: Mapping[str, xr.DataArray], axes: Axes, hatched: bool
+) -> list[Any]:
+    """Where assumptions end, dashed, and perhaps hatched where they are broken; the entries of a legend."""
+    x, y = (shown[dim].values for dim in shown.dims)
+    entries = []
+    for (name, over), dashes in zip(ends.items(), itertools.cycle(DASHES), strict=False):
+        ratio = over.transpose(*shown.dims).values.T
         if not ratio.min() < 1 <= ratio.max():
             continue
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.clip(np.log(np.maximum(ratio, 1e-300)), -700, 700)
         axes.contour(x, y, logs, levels=[0], colors="0.25", linestyles=[dashes], linewidths=1.2)
-        axes.contourf(x, y, logs, levels=[-1e9, 0], colors="none", hatches=["///"])
-        words = name.removeprefix(ASSUMPTION).replace("_", " ")
-        handle = axes.plot([], [], color="0.25", ls=dashes, lw=1.2, label=f"{words} ends")[0]
-        entries.append(handle)
-    if entries:
-        legend(axes, handles=entries, loc="best")
+        if hatched:
+            axes.contourf(x, y, logs, levels=[-1e9, 0], colors="none", hatches=["///"])
+        entries += axes.plot([], [], color="0.25", ls=dashes, lw=1.2, label=f"{name} ends")
+    return entries
 
 
 def _name(x: xr.DataArray) -> str:

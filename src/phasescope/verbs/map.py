@@ -67,7 +67,7 @@ def map(
     - `store`: a folder, to keep the runs of all cells and to go on where a map was stopped; by default
       none is kept. `progress`: as for `run`.
     - `fields`: fields of the Spec. Axes are lists of rising numbers, or ranges "lo:hi", "lo:hi:n",
-      "lo:hi:n:log": of 256 points if n is not given (33 if refined), of 8 for whole numbers. Other
+      "lo:hi:n:log": of 256 points if n is not given (25 if refined), of 8 for whole numbers. Other
       values are changed for all cells.
 
     **Returns:** a dataset over the axes: `margin` (its zero line is where the claim stops holding),

@@ -11,7 +11,7 @@ from ..errors import SpecError, nearest
 from ..spec import Spec, field_types
 
 POINTS = 256  # on an axis of floats, if nobody says how many
-REFINED_POINTS = 33  # the same where the zero line is refined
+REFINED_POINTS = 25  # the same where the zero line is refined
 WHOLE_POINTS = 8  # on an axis of whole numbers
 EVEN = 1e-6  # by which the logarithms of an axis may be uneven, of a step
 

@@ -28,7 +28,7 @@ def map_(
 ) -> None:
     """Where a claim stops holding: its check at every cell of a grid, drawn with its zero line.
 
-    Example: phasescope map regular_language fig2 lam=0.5:50:24:log eta=0.01:1:24:log --refine 4
+    Example: phasescope map regular_language fig2 lam=0.5:50:24:log eta=0.01:1:24:log --refine 5
     """
     check_ids([study], claim=claim)
     look_for_corpora_in(corpora)

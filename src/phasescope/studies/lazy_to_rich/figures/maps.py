@@ -24,7 +24,7 @@ LENGTHS = (
 )
 PHASE_I = ps.maps(
     the_four_gram_is_learned_before_anything_else,
-    alpha=np.geomspace(1.0, 10.0, 128),
+    alpha=np.geomspace(1.0, 10.0, 256),
     length=list(LENGTHS),
 )
 

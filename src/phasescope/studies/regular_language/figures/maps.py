@@ -2,35 +2,59 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import xarray as xr
 
 import phasescope as ps
 
 from ..claims import evidence
+from ..claims.assumptions import theorem_4_1
 from ..claims.experiments import figure_2_shows_what_the_text_says
 from ..phases import spec_of
 from ..training import symmetric
 
 PHASE_1 = 200  # updates of phase 1, whose size is c_0 / (200 N)
-LAST = 6400  # of the longest run: T is 32 t_0 at c_0 = 1, lam = 10 N^2
-CONSTANTS = np.geomspace(1.0, 1000.0, 85)
-SCALES = np.geomspace(0.1, 10.0, 49)
+CONSTANTS = np.geomspace(1.0, 1000.0, 256)
+SCALES = np.geomspace(0.1, 10.0, 128)
+RECORDS = 60  # from t_0 to the longest T of a band, so that T is met to 4 %
+OCTAVES = 6  # of c_0; the last one has all that is above
 LEARNED = 0.999  # the accuracy from which on all strings count as right
 
 
-def over_constants(N: int) -> ps.Request:
-    """Runs in which t_0 = c_0 / (eta N) is 200 updates and lam = c_lam N^2."""
+def over_constants(N: int) -> list[ps.Request]:
+    """Runs in which t_0 = c_0 / (eta N) is 200 updates and lam = c_lam N^2, up to T.
+
+    T is the shorter the larger c_0, from 80 t_0 to t_0: each octave of c_0 is a request of its own, whose runs are as long as
+    the longest T in it.
+    """
+    bands = np.minimum(np.floor(np.log2(CONSTANTS * (1 + 1e-9))), OCTAVES - 1)
+    return [_over_band(N, CONSTANTS[bands == band]) for band in range(OCTAVES)]
+
+
+def _over_band(N: int, c_0: np.ndarray) -> ps.Request:
+    """The runs of some c_0."""
+    last = int(np.ceil(theorems_end(c_0[0], SCALES[-1] * N**2)))
     return ps.sweeps(
         symmetric,
         max_length=N,
-        eta=(CONSTANTS / (PHASE_1 * N)).tolist(),
+        eta=(c_0 / (PHASE_1 * N)).tolist(),
         lam=(SCALES * N**2).tolist(),
         switch=PHASE_1,
-        steps=LAST,
-        at=[0, *evidence.log_steps(PHASE_1, LAST, 60)],
+        steps=last,
+        at=evidence.log_steps(PHASE_1, last, RECORDS) if last > PHASE_1 else [PHASE_1],
         keep=("accuracy",),
     )
+
+
+def theorems_end(c_0, lam):
+    """T in updates: t_0 lam^(2/3) / c_0 with the proof's constant, and no less than t_0."""
+    return PHASE_1 * np.maximum((lam / 2) ** (2 / 3) / c_0, 1.0)
+
+
+CONSTANTS_6 = over_constants(6)
+CONSTANTS_12 = over_constants(12)
 
 
 SIZES = (6, 8, 12, 16, 24, 32, 48, 64)
@@ -45,8 +69,9 @@ EARLY = ps.sweeps(
 )
 AROUND_FIGURE_2 = ps.maps(
     figure_2_shows_what_the_text_says,
-    lam=np.geomspace(0.5, 50, 48),
-    eta=np.geomspace(0.01, 1, 48),
+    refine=3,  # which locates the line to 1 / 2032 of an axis
+    lam=np.geomspace(0.5, 50, 128),
+    eta=np.geomspace(0.01, 1, 128),
     at=[0, *evidence.log_steps(1, 2000, 40)],
 )
 # From c_0 = (lam / 2)^(2/3) on T is the end of phase 1, so that runs over large c_0 are short.
@@ -71,14 +96,14 @@ def over_large_constants(N: int) -> ps.Request:
 
 @ps.figure(
     "Theorems 4.1 to 4.5: their constants (ours)",
-    over_constants(6),
-    over_constants(12),
     EARLY,
     AROUND_FIGURE_2,
+    *CONSTANTS_6,
+    *CONSTANTS_12,
     panels=(2, 2),
     size=(7.6, 5.8),
 )
-def map_of_constants(six, twelve, early, around, axes):
+def map_of_constants(early, around, *given):
     """Where the theorems' constants would have to be. (a), (b) Accuracy on all strings at T (at t_0, if that is
     later), for phase 1 until t_0 = c_0 / (eta N) and lam = c_lam N^2: at unit constants (star) it is {start_6:.3f} and
     {start_12:.3f}, 1/2 + 1/2N. All strings are right on the right of the line: for N = 6 from c_0 = {low_6:.0f} on at
@@ -88,9 +113,12 @@ def map_of_constants(six, twelve, early, around, axes):
     whatever N from 6 to 64: the bound on tau need not depend on N. (d) The claim of Figure 2 (circle: the paper's lam =
     2, eta = 0.1) after 2000 updates at 40 records: it holds above eta = {slope:.3f} lam or so, since a scale lam takes
     a time in proportion to lam."""
+    *groups, axes = given
+    six, twelve = groups[: len(CONSTANTS_6)], groups[len(CONSTANTS_6) :]
     found = {}
     for runs, N, panel in ((six, 6, axes[0, 0]), (twelve, 12, axes[0, 1])):
-        accuracy = by_constants(at_the_theorems_end(runs, N), N)
+        parts = [by_constants(at_the_theorems_end(one, N), N) for one in runs]
+        accuracy = xr.concat(parts, "c_0")
         ps.draw_map(accuracy, panel, vmin=0.5, vmax=1)
         draw_learned(accuracy, panel)
         found |= {
@@ -173,8 +201,7 @@ def draw_learned(accuracy: xr.DataArray, axes) -> None:
 
 def at_the_theorems_end(runs: xr.Dataset, N: int) -> xr.DataArray:
     """Accuracy at the record nearest to T, which is not before the end of phase 1."""
-    c_0 = runs.eta * PHASE_1 * N
-    end = PHASE_1 * np.maximum((runs.lam / 2) ** (2 / 3) / c_0, 1.0)
+    end = theorems_end(runs.eta * PHASE_1 * N, runs.lam)
     return runs.accuracy.sel(time=end, method="nearest").reset_coords(drop=True)
 
 
@@ -202,10 +229,10 @@ def over_early_law(runs: xr.Dataset) -> xr.DataArray:
 
 
 def draw_first_score(ratio: xr.DataArray, axes) -> None:
-    """The first score over its early law, and where the theorem speaks."""
-    ps.draw_map(ratio, axes, levels=[0.5, 0.9], label=r"$4\,v_1/\tau$", vmin=0, vmax=1)
-    axes.plot(1 / np.array(SIZES), SIZES, "k--", lw=1.2, label=r"$\tau = 1/N$")
-    axes.plot(8 / np.array(SIZES), SIZES, "k:", lw=1.2, label=r"$\tau = 8/N$")
+    """The first score over its early law, and where the theorem's assumption on t_0 ends, for two of its constants."""
+    spoken = theorem_4_1.record["c_0"](SimpleNamespace(eta=1.0, size=ratio.max_length), ratio.tau)
+    ends = {rf"$\tau \leq {c}/N$": c * spoken for c in (1, 8)}
+    ps.draw_map(ratio, axes, levels=[0.5, 0.9], ends=ends, label=r"$4\,v_1/\tau$", vmin=0, vmax=1)
     ps.legend(axes, loc="lower left")
 
 
