@@ -61,6 +61,13 @@ def test_a_workflow_reads_and_has_a_time_limit():
         assert all("timeout-minutes" in job for job in workflow["jobs"].values())
 
 
+def test_every_night_all_tests_are_run():
+    """Also those that take longer than a change may wait for."""
+    nightly = WORKFLOWS["nightly"]
+    assert "schedule" in nightly[True]  # the word `on` is true in YAML
+    assert "make full PYTHON=python" in [step.get("run") for step in steps(nightly)]
+
+
 def test_the_site_of_the_host_has_the_report():
     """It is made before the site, unless the report of this code is there."""
     runs = [step.get("run", "") for step in steps(WORKFLOWS["docs"])]

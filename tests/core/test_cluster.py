@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import collections
 import concurrent.futures as futures
+import contextlib
 import datetime
+import itertools
 import json
 import multiprocessing
 import os
@@ -35,6 +38,7 @@ from phasescope.verbs.sweep_layout import lay_out
 
 STUDY = str(FILE)
 WIDTHS = list(range(1, 9))
+VICTIMS = ("worker", "client", "scheduler")
 
 
 def stored(store: Path) -> dict[int, Path]:
@@ -51,31 +55,33 @@ def at_least(store: Path, count: int, client) -> None:
 
 
 def killed_again_and_again(folder: Path, seed: int) -> tuple[Path, Path, list[tuple[int, str]]]:
-    """A sweep whose worker, client and scheduler are killed, in this order; how every client but the killed one ended."""
+    """A sweep whose worker, client and scheduler are killed, in an order and at moments that the seed chooses.
+
+    Returns the store, what workers began, and how every client but the killed one ended.
+    """
     chance = random.Random(seed)
+    victims = chance.sample(VICTIMS, 3)
     store = folder / "store"
     words = [f"width={','.join(map(str, WIDTHS))}", "eta=0.1,0.2,0.3", "pause=0.3", "--block", "4"]
-    ends = []
+    ends: list[tuple[int, str]] = []
+    enough = itertools.count(1)
     with Processes(folder) as cluster:
-        for part in ("worker and client", "scheduler", "nothing"):
+        while len(ends) < 2:  # one end with the scheduler lost, and one that is left alone
             scheduler = cluster.start_scheduler()
             for _ in range(3):
                 cluster.start_worker()
             client = cluster.start_client(store, *words)
-            if part == "worker and client":
-                at_least(store, 1, client)
+            for part in iter(lambda: victims.pop(0) if victims else "none", "none"):
+                at_least(store, next(enough), client)
                 time.sleep(chance.uniform(0, 0.5))
-                victim = cluster.workers.pop(chance.randrange(3))
-                kill(victim, chance.choice([signal.SIGKILL, signal.SIGTERM]))
-                cluster.start_worker()
-                at_least(store, 2, client)
-                time.sleep(chance.uniform(0, 0.5))
-                kill(client)
-            elif part == "scheduler":
-                at_least(store, 4, client)
-                time.sleep(chance.uniform(0, 0.3))
-                kill(scheduler)
-            if part != "worker and client":
+                if part == "worker":
+                    victim = cluster.workers.pop(chance.randrange(3))
+                    kill(victim, chance.choice([signal.SIGKILL, signal.SIGTERM]))
+                    cluster.start_worker()
+                    continue
+                kill(client if part == "client" else scheduler)
+                break
+            if was_left(client):
                 _, said = client.communicate(timeout=PATIENCE)
                 ends.append((client.returncode, said))
             kill(scheduler)
@@ -83,9 +89,22 @@ def killed_again_and_again(folder: Path, seed: int) -> tuple[Path, Path, list[tu
     return store, cluster.log, ends
 
 
+def was_left(client: subprocess.Popen[str]) -> bool:
+    """Whether the client was not the one that was killed."""
+    return client.stderr is not None and not client.stderr.closed
+
+
+SEEDS = (2026, 2028, 2029)  # the orders of the kills: all three differ
+
+
+@pytest.fixture(scope="module", params=SEEDS)
+def survivor(request, tmp_path_factory):
+    return killed_again_and_again(tmp_path_factory.mktemp("killed"), seed=request.param)
+
+
 @pytest.fixture(scope="module")
-def survivor(tmp_path_factory):
-    return killed_again_and_again(tmp_path_factory.mktemp("killed"), seed=2026)
+def serial(tmp_path_factory):
+    return in_one_process(tmp_path_factory.mktemp("serial"))
 
 
 def in_one_process(store: Path):
@@ -103,10 +122,41 @@ def begun_after_stored(store: Path, log: Path) -> list[int]:
 
 
 def test_a_sweep_whose_parts_were_killed_one_after_the_other_gives_the_serial_digits(
-    survivor, tmp_path
+    survivor, serial
 ):
     assert sorted(stored(survivor[0])) == WIDTHS
-    assert toys.same_bits(in_one_process(survivor[0]), in_one_process(tmp_path))
+    assert toys.same_bits(in_one_process(survivor[0]), serial)
+
+
+def test_the_seeds_kill_in_three_orders():
+    orders = {tuple(random.Random(seed).sample(VICTIMS, 3)) for seed in SEEDS}
+    assert len(orders) == len(SEEDS)
+
+
+GRACE = 30.0  # seconds that a batch system leaves between SIGTERM and SIGKILL
+
+
+def test_a_worker_that_is_told_to_end_goes_within_its_grace_and_loses_one_block_at_most(tmp_path):
+    store = tmp_path / "store"
+    words = ["width=1,2,3,4", "pause=0.5", "steps=20000"]
+    with Processes(tmp_path) as cluster:
+        cluster.start_scheduler()
+        victim = cluster.start_worker()
+        client = cluster.start_client(store, *words)
+        wait_until(lambda: cluster.log.exists() and bool(cluster.log.read_text()), "a block")
+        cluster.start_worker()
+        victim.send_signal(signal.SIGTERM)
+        victim.wait(GRACE)
+        _, said = client.communicate(timeout=PATIENCE)
+    assert client.returncode == 0, said
+    assert sorted(stored(store)) == [1, 2, 3, 4]
+    assert begun_after_stored(store, cluster.log) == []
+    begun = collections.Counter(line.split()[0] for line in cluster.log.read_text().splitlines())
+    once = min(begun.values())  # lines that a block writes when it is begun once
+    assert sum(begun.values()) <= 5 * once
+    numbers = {"width": [1, 2, 3, 4], "pause": "0.5", "steps": 20000}
+    swept = ps.sweep(STUDY, "wander", store=store, **numbers)
+    assert toys.same_bits(swept, ps.sweep(STUDY, "wander", store=tmp_path / "serial", **numbers))
 
 
 def test_no_finished_block_is_computed_again(survivor):
@@ -125,10 +175,10 @@ def test_a_lost_scheduler_says_in_one_line_what_to_do_and_the_next_command_ends_
 
 @pytest.mark.full  # the same story with other moments
 @pytest.mark.parametrize("seed", range(6))
-def test_whatever_the_moment_of_the_kills_the_digits_are_the_serial_ones(seed, tmp_path):
+def test_whatever_the_moment_of_the_kills_the_digits_are_the_serial_ones(seed, serial, tmp_path):
     store, log, ends = killed_again_and_again(tmp_path, seed)
     assert (ends[-1][0], begun_after_stored(store, log)) == (0, [])
-    assert toys.same_bits(in_one_process(store), in_one_process(tmp_path / "serial"))
+    assert toys.same_bits(in_one_process(store), serial)
 
 
 # --- poison ---------------------------------------------------------------------------------------------------------
@@ -265,6 +315,22 @@ def test_a_block_that_eats_its_workers_memory_is_set_aside(tmp_path):
             ps.sweep(STUDY, "wander", poison=["none", "hunger"], store=tmp_path, executor=pool)
 
 
+def test_a_local_worker_has_its_share_of_the_memory_and_no_more():
+    from phasescope.cluster.workers import memory_of_each
+    from phasescope.engine.memory import machine_bytes
+
+    assert memory_of_each(3) == machine_bytes() // 3
+
+
+def test_a_block_that_eats_the_memory_of_a_local_worker_is_set_aside(tmp_path, monkeypatch):
+    monkeypatch.setattr("phasescope.cluster.workers.memory_of_each", lambda count: 700_000_000)
+    with (
+        ps.workers(1) as pool,
+        pytest.raises(ps.SweepIncomplete, match=r"1 of 2 blocks are stored.*poison=hunger"),
+    ):
+        ps.sweep(STUDY, "wander", poison=["none", "hunger"], store=tmp_path, executor=pool)
+
+
 def test_a_broken_pool_says_in_one_line_what_to_do(tmp_path):
     spawn = multiprocessing.get_context("spawn")
     with (
@@ -392,6 +458,27 @@ def test_something_else_that_listens_is_no_scheduler(monkeypatch):
             ps.workers(cluster=address),
         ):
             pass
+
+
+def test_a_server_of_something_else_does_not_speak_the_protocol():
+    """Dask takes the first bytes of an answer for a size: "Unable to allocate 3.07 EiB" was all that was said."""
+    held = []
+
+    def answer(server: socket.socket) -> None:
+        with contextlib.suppress(OSError):  # it is closed at the end
+            while True:
+                held.append(server.accept()[0])
+                held[-1].sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        threading.Thread(target=answer, args=(other,), daemon=True).start()
+        address = f"tcp://127.0.0.1:{other.getsockname()[1]}"
+        words = "is no scheduler that can be used: it does not speak Dask's protocol"
+        with pytest.raises(ps.ClusterUnreachable, match=words), ps.workers(cluster=address):
+            pass
+        other.shutdown(socket.SHUT_RDWR)
+    for connection in held:
+        connection.close()
 
 
 @pytest.mark.parametrize(

@@ -126,3 +126,36 @@ def test_a_vacuous_statement_needs_a_certificate_that_holds():
 def test_only_what_fails_can_be_refuted():
     assert not ps.refuted(ps.positive([1.0]), by="f").is_derived
     assert ps.refuted(ps.positive([-1.0]) & ps.positive([1.0]), by="f").is_derived
+
+
+# --- the width of a block -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arm", ["flow", "descent", "logistic"])
+def test_word_and_margin_of_a_claim_are_the_same_at_every_width(arm):
+    """The last digits of a lane may differ between widths; what a claim says of them may not."""
+    study = ps.find("linear_modes")
+    (claim,) = [c for c in study.claims if c.name == "stronger_modes_are_learnt_first"]
+    numbers = {"epsilon": np.geomspace(1e-4, 1e-2, 7), "store": False, "progress": False}
+    verdicts = {}
+    for block in (1, 4, 16):
+        swept = ps.sweep(study, arm, block=block, **numbers)
+        verdicts[block] = claim(swept)
+    first = verdicts[1]
+    for found in verdicts.values():
+        assert found.outcome is first.outcome
+        assert found.margin == pytest.approx(first.margin, rel=1e-9)
+
+
+def test_word_and_margin_of_a_claim_of_a_theorem_are_the_same_at_every_width():
+    study = ps.find("regular_language")
+    claim = study.claim("lemB.2-first-update")
+    (arm,) = {request.arm for regime in claim.regimes[:1] for request in regime.evidence}
+    runs = [
+        ps.sweep(study, arm, eta=np.geomspace(0.01, 1, 9), steps=20, block=block, store=False)
+        for block in (1, 3, 9)
+    ]
+    verdicts = [claim(ds) for ds in runs]
+    assert len({verdict.outcome for verdict in verdicts}) == 1
+    for verdict in verdicts[1:]:
+        assert verdict.margin == pytest.approx(verdicts[0].margin, rel=1e-9)

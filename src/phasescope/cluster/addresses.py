@@ -62,15 +62,21 @@ def check_is_scheduler(address: str, security: Any) -> None:
         with futures.ThreadPoolExecutor(1) as thread:
             kind = thread.submit(asyncio.run, asyncio.wait_for(asked, HANDSHAKE)).result()
     except Exception as error:
-        silent = isinstance(error, TimeoutError)
-        said = (
-            "it does not answer" if silent else [*str(error).splitlines(), type(error).__name__][0]
-        )
         raise ClusterUnreachable(
-            f"what listens at {address} is no scheduler that can be used: {said}"
+            f"what listens at {address} is no scheduler that can be used: {_said(error)}"
         ) from None
     if kind != "Scheduler":
         raise ClusterUnreachable(f"what listens at {address} is a {kind}, not a scheduler.")
+
+
+def _said(error: Exception) -> str:
+    """What an attempt to speak with something that listens has shown."""
+    if isinstance(error, TimeoutError):
+        return "it does not answer"
+    if isinstance(error, OSError):  # of the connection, or of its encryption
+        return [*str(error).splitlines(), type(error).__name__][0]
+    # Its first bytes were taken for the sizes of a message, or its words for one.
+    return "it does not speak Dask's protocol. Give the address of a scheduler, as `dask scheduler` prints it."
 
 
 async def _identity(address: str, security: Any) -> str:

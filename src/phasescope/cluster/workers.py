@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..engine.memory import machine_bytes
 from ..errors import MissingExtra, SpecError
 from .addresses import check_address, check_is_scheduler, check_somebody_listens
 from .tls import TlsFiles, tls_files
@@ -124,6 +125,7 @@ def _local(count: int) -> Iterator[Any]:
         cluster = LocalCluster(
             n_workers=count,
             threads_per_worker=1,
+            memory_limit=memory_of_each(count),
             host=LOOPBACK,
             security=Security.temporary(),
             scheduler_kwargs={"dashboard": False, "dashboard_address": f"{LOOPBACK}:0"},
@@ -137,6 +139,16 @@ def _local(count: int) -> Iterator[Any]:
                 yield client
             finally:
                 _leave(client)
+
+
+def memory_of_each(count: int) -> int | str:
+    """The bytes that each of some local workers may take: its share of what this process may have.
+
+    A worker beyond it is ended by its nanny, before the system ends whatever it finds. Where nobody says how much memory
+    there is, Dask's own share.
+    """
+    whole = machine_bytes()
+    return "auto" if whole is None else whole // count
 
 
 @contextlib.contextmanager
