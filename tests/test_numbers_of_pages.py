@@ -28,7 +28,7 @@ from phasescope.ledger import findings
 from phasescope.records import evidence_file
 from phasescope.store import containers, sealed, values
 from phasescope.store import store as stores
-from phasescope.verbs import context, fork, map_axes, outlook, sent_blocks, sweep_layout
+from phasescope.verbs import context, fork_origin, map_axes, outlook, sent_blocks, sweep_layout
 
 ROOT = Path(__file__).parents[1]
 WORDS = {4: "four", 5: "five", 10: "ten"}
@@ -64,18 +64,19 @@ def test_the_page_on_sweeps_has_the_widths_of_blocks_and_kernels():
 
 def test_the_page_on_maps_has_the_points_of_an_axis():
     levels = 5
-    assert 1 / ((map_axes.REFINED_POINTS - 1) * 2**levels) < 1 / 1000
+    parts = 2 * (map_axes.REFINED_POINTS - 1) * 2**levels
+    assert parts > 1000
     said = (
         f"`n` is {map_axes.POINTS} for floats ({map_axes.REFINED_POINTS} with `refine`) and "
         f"{map_axes.WHOLE_POINTS} for whole numbers",
-        f"From the {map_axes.REFINED_POINTS} points of a refined axis {WORDS[levels]} levels locate the line to "
-        "better than 1/1000 of it",
+        "A line is located to 1/(2 (n - 1) 2^LEVELS) of an axis of n points: from the "
+        f"{map_axes.REFINED_POINTS} points of a refined axis {WORDS[levels]} levels give 1/{parts}",
     )
     assert missing("docs/maps.md", *said) == []
 
 
 def test_the_page_on_forks_says_how_many_states_are_remembered():
-    said = f"{WORDS[fork.STATES_KEPT]} such states are remembered"
+    said = f"{WORDS[fork_origin.STATES_KEPT]} such states are remembered"
     assert missing("docs/forks.md", said) == []
 
 
