@@ -22,7 +22,7 @@ from .kept import as_kept
 
 @claim(
     "Appendix C.3.2: the printed equations are too fast (ours)",
-    on("population", evidence.true_sigmas, evidence.paper_sigmas),
+    on("population", evidence.true_smaller, evidence.paper_smaller),
     id="ours-factor",
     kind="limit",
     whose="ours",
