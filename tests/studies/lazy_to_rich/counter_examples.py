@@ -177,7 +177,7 @@ COUNTER_EXAMPLES: dict[str, list[Change]] = {
     "fig2-plateau": [steady, lost("training_loss"), flipped("training_loss"), shuffled],
     "fig2-positions-first": [faster, swapped("slope_norm", "key_query_norm"), shuffled],
     "fig2-exponential": [faster, lost("key_query_norm"), shuffled],
-    "ours-fig2-exponential-early": [faster, lost("key_query_norm"), shuffled],
+    "ours-fig2-power": [on_text, faster, lost("key_query_norm"), shuffled],
     "fig2-escape": [faster, steady, lost("key_query_norm")],
     "ours-fig2-induction": [scaled("induction", 0.1), flipped("repeat_gain"), backwards("induction", "time")],
     "ours-fig2-norm": [faster, one_twice],
