@@ -19,7 +19,7 @@ from phasescope.verbs.check_cost import check_cost
 from phasescope.verbs.context import Context, default_context
 from phasescope.verbs.expected import MEASURED, expected_sentence, typical_of
 from phasescope.verbs.progress import no_meter, pace_of
-from phasescope.verbs.progress_lines import Lines
+from phasescope.verbs.progress_lines import Lines, short
 
 KEPT = Path(__file__).with_name("data") / "store_0_1"
 
@@ -146,3 +146,11 @@ def test_what_is_not_known_is_said_not_to_be(tmp_path):
 def test_a_store_that_has_everything_is_said_to(tmp_path):
     said = expected_sentence([cost("mine", 0.0, missing=0)], tmp_path)
     assert said == f"mine: all 4 runs are in {tmp_path}; only judging and drawing are left."
+
+
+@pytest.mark.parametrize(
+    ("number", "letters"),
+    [(0.5, "0.5"), (1234.0, "1.23k"), (2.5e6, "2.5M"), (4e11, "400G"), (2.35e17, "2.35e+17")],
+)
+def test_a_number_has_one_unit_or_one_exponent_and_not_both(number, letters):
+    assert short(number) == letters

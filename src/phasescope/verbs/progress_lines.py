@@ -96,6 +96,6 @@ def clock(seconds: float) -> str:
 def short(x: float) -> str:
     """A number in a few letters."""
     for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if x >= size:
+        if size <= x < 1000 * size:
             return f"{x / size:.3g}{unit}"
     return f"{x:.3g}"
