@@ -10,6 +10,7 @@ import pytest
 import toys
 
 import phasescope as ps
+from phasescope.engine import calls, loop
 from phasescope.engine.fused import choice, kernel, runs
 from phasescope.engine.fused.lanes import LaneArguments, on_lanes
 from phasescope.engine.fused.operations import maximum, minimum
@@ -141,6 +142,10 @@ FUNCTIONS = {
     "branches": lambda x: jax.lax.cond(x[0] > 0, lambda y: 2 * y, lambda y: y - 1, x),
     "scan": lambda x: jax.lax.scan(lambda c, y: (c * y + 1, c), 1.0, x),
     "largest": lambda x: (x.max(), x.min(), jnp.maximum(x, 0.5), jax.nn.logsumexp(x)),
+    "size of either zero": lambda x: 1 / jnp.abs(jnp.stack([x, -x])),
+    "product of whole numbers as floats": lambda x: jax.lax.dot(
+        (x > 0).astype(int), jnp.arange(4), preferred_element_type=jnp.float64
+    ),
 }
 
 
@@ -172,6 +177,28 @@ def test_nothing_is_folded_that_hides_a_number_which_is_not_finite(bad):
         found, expected = on_two_lanes(function, jnp.array([bad, 1.0, 2.0]))
         jax.tree.map(same, found, expected)
         assert np.isnan(found[0][0]).all()
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_what_a_truth_value_masks_is_0_as_xla_has_it(bad):
+    """And a mask of plain numbers hides nothing, there as here."""
+
+    @jax.jit
+    def function(x):
+        kept = jnp.abs(x) < 1.5
+        return (
+            kept * x,
+            x * kept,
+            kept.astype(float) @ x,
+            (2.0 * kept) * x,
+            jnp.where(kept, 1.0, 0.0) * x,
+        )
+
+    with exact_numbers():
+        found, expected = on_two_lanes(function, jnp.array([bad, 1.0, 2.0]))
+        jax.tree.map(same, found, expected)
+        assert np.isnan(found[-1][0]).all()
+        np.testing.assert_array_equal(found[0][0], [0.0, 0.0])
 
 
 def test_the_larger_and_the_smaller_one_of_a_kernel_keep_nan():
@@ -211,6 +238,33 @@ def test_the_kernel_gives_what_the_program_gives_when_it_is_interpreted():
         np.testing.assert_allclose(found["moving"], np.linspace(0, 1, 130) * 0.9**3 + 0.1)
 
 
+def test_a_lane_of_the_kernel_does_not_depend_on_its_neighbours():
+    with exact_numbers():
+        arguments = counted(130)
+        program = scalarise(counting, *arguments.of_one_run())
+        moving, resting = arguments.per_lane
+        spoilt = moving.at[jnp.array([3, 128])].set(jnp.array([jnp.nan, jnp.inf]))
+        other = LaneArguments((spoilt, resting), arguments.shared, arguments.steps)
+        found, usual = (
+            on_lanes(program, x, kernel.interpreted)["moving"] for x in (other, arguments)
+        )
+        assert not np.isfinite(found[jnp.array([3, 128])]).any()
+        rest = np.delete(np.arange(130), [3, 128])
+        np.testing.assert_array_equal(found[rest], usual[rest])
+
+
+def test_a_loop_over_other_numbers_than_the_steps_is_left_to_the_ordinary_path():
+    """Two numbers of the state say from where to where: a kernel that took the steps for them would be wrong."""
+
+    def between(state, shared, steps):
+        return jax.lax.fori_loop(state["from"], state["to"], lambda _, x: 2 * x, state["x"])
+
+    with exact_numbers():
+        state = {"from": jnp.array([0, 1]), "to": jnp.array([3, 5]), "x": jnp.ones(2)}
+        with pytest.raises(Unfusable, match="not run over the steps"):
+            scalarise(between, *LaneArguments(state, (), STEPS).of_one_run())
+
+
 @pytest.mark.filterwarnings("ignore:The Pallas Triton backend is deprecated:DeprecationWarning")
 def test_the_kernel_can_be_written_down_for_a_gpu():
     with exact_numbers():
@@ -227,7 +281,7 @@ def test_the_kernel_can_be_written_down_for_a_gpu():
         except RuntimeError as problem:
             if "No supported GPU devices" not in str(problem):
                 raise
-            pytest.skip("from jax 0.12 on a kernel is written down only where there is a GPU")
+            pytest.skip("from jax 0.11 on a kernel is written down only where there is a GPU")
     assert "triton" in written
 
 
@@ -249,6 +303,31 @@ def test_a_fused_sweep_says_so_and_has_the_numbers_of_the_ordinary_one(fused, mo
     assert engine_of(expected) == "compiled loop"
     np.testing.assert_allclose(found.loss, expected.loss, rtol=1e-13)
     np.testing.assert_array_equal(found.stage, expected.stage)
+
+
+def test_a_fused_block_has_the_same_bits_wherever_it_is_cut_or_resumed(fused, monkeypatch):
+    job = Job(toys.until_small, toys.Spec(), columns={"eta": (0.05, 0.1, 0.3)})
+    assert choice.is_fused(job, 0)
+    whole = toys.finish(job)
+    monkeypatch.setattr(loop, "pace", calls.Pace())
+    monkeypatch.setattr(calls, "FIRST_BUDGET", 7)
+    monkeypatch.setattr(calls, "TARGET_SECONDS", 0.0)
+    chunks = list(loop.execute(job))
+    assert len(chunks) > 5
+    parts = [toys.part_of(chunk) for chunk in chunks]
+    assert toys.same_records(toys.join(parts), whole)
+    for cut in (1, 3):
+        start = chunks[cut].position, chunks[cut].leaves()
+        resumed = [*parts[: cut + 1], toys.finish(job, start)]
+        assert toys.same_records(toys.join(resumed), whole)
+
+
+def test_times_of_records_do_not_move_a_fused_block(fused):
+    etas = [0.1, 0.3]
+    often = swept("quadratic", eta=etas, steps=40)
+    seldom = swept("quadratic", eta=etas, steps=40, at=[13, 40])
+    assert engine_of(often) == engine_of(seldom) == "fused lanes"
+    np.testing.assert_array_equal(often.weight.sel(time=[13, 40]), seldom.weight.sel(time=[13, 40]))
 
 
 def test_divergence_is_found_at_the_same_record(fused, monkeypatch):

@@ -10,6 +10,7 @@ import pytest
 import toys
 
 import phasescope as ps
+from phasescope.engine import calls, loop
 from phasescope.engine.fused import choice, flows, kernel
 from phasescope.engine.fused.pairs import pair_of
 from phasescope.engine.fused.program import Unfusable
@@ -255,6 +256,22 @@ def test_divergence_is_found_at_the_same_record(sweep_both):
     np.testing.assert_array_equal(found.diverged_at, [np.nan, 2.0, 1.5, 0.5])
 
 
+def test_a_fused_flow_has_the_same_bits_where_it_is_resumed(sweep_both, monkeypatch):
+    sweep_both(study, "leaving", start=[0.5, 1.0], goal=0.19)  # from here on flows are fused
+    job = Job(leaving, toys.Spec(goal=0.19), columns={"start": (0.5, 1.0, 2.0)})
+    assert choice.is_fused(job, 0)
+    whole = toys.finish(job)
+    monkeypatch.setattr(loop, "pace", calls.Pace())
+    monkeypatch.setattr(calls, "FIRST_BUDGET", 1)
+    monkeypatch.setattr(calls, "TARGET_SECONDS", 0.0)
+    chunks = list(loop.execute(job))
+    assert len(chunks) > 4
+    parts = [toys.part_of(chunk) for chunk in chunks]
+    assert toys.same_records(toys.join(parts), whole)
+    start = chunks[2].position, chunks[2].leaves()
+    assert toys.same_records(toys.join([*parts[:3], toys.finish(job, start)]), whole)
+
+
 def test_the_flow_of_a_run_with_several_stages_is_fused_alone(monkeypatch):
     job = Job(toys.curriculum, toys.Spec(), columns={"start": (1.0, 2.0)})
     assert choice.engine_path(job) == "compiled loop"
@@ -322,5 +339,5 @@ def test_the_kernel_can_be_written_down_for_a_gpu(stages):
         except RuntimeError as problem:
             if "No supported GPU devices" not in str(problem):
                 raise
-            pytest.skip("from jax 0.12 on a kernel is written down only where there is a GPU")
+            pytest.skip("from jax 0.11 on a kernel is written down only where there is a GPU")
     assert written.count("xla.gpu.triton") == 1

@@ -42,9 +42,10 @@ def logistic(builder: Builder, x: Node, **_: Any) -> Node:
 
 
 def absolute(builder: Builder, x: Node) -> Node:
-    """|x|, by its sign; NaN stays."""
-    negative = builder.apply("lt", (x, builder.constant(0, x.dtype)), bool)
-    return builder.apply("select", (negative, x, builder.apply("neg", (x,), x.dtype)), x.dtype)
+    """|x|, by its sign; NaN stays, and of either zero it is 0, as 0 - x is."""
+    zero = builder.constant(0, x.dtype)
+    above = builder.apply("gt", (x, zero), bool)
+    return builder.apply("select", (above, builder.apply("sub", (zero, x), x.dtype), x), x.dtype)
 
 
 def sign(builder: Builder, x: Node) -> Node:
@@ -71,13 +72,10 @@ def convert(builder: Builder, x: Node, *, new_dtype: Any, **_: Any) -> Node:
     """The number as one of another kind; truth values are 0 and 1."""
     if x.dtype == new_dtype:
         return x
-    if x.dtype.kind == "b":
-        zero = builder.constant(0, new_dtype)
-        return builder.apply("select", (x, zero, builder.constant(1, new_dtype)), new_dtype)
-    if np.dtype(new_dtype).kind == "b":
-        return builder.apply("ne", (x, builder.constant(0, x.dtype)), bool)
     if x.is_constant:
         return builder.constant(x.value, new_dtype)
+    if np.dtype(new_dtype).kind == "b":
+        return builder.apply("ne", (x, builder.constant(0, x.dtype)), bool)
     return builder.apply("convert", (x,), new_dtype)
 
 

@@ -76,7 +76,9 @@ OPERATIONS: dict[str, Operation] = {
 
 
 def converted(x: Array, dtype: Any) -> Array:
-    """The number as one of another kind."""
+    """The number as one of another kind; truth values are 0 and 1."""
+    if x.dtype == bool:
+        return select(x, filled(x.shape, 0, dtype), filled(x.shape, 1, dtype))
     return lax.convert_element_type(x, dtype)
 
 

@@ -3,7 +3,8 @@
 A `Node` is one scalar. Equal operations on equal operands are one node. Nodes belong to one of three periods: before the loop
 over steps, inside it, and after it; what does not depend on anything that moves is before the loop, wherever it was written.
 
-Nothing is simplified that could hide a number which is not finite: 0 * x stays, since it is NaN where x is infinite.
+Nothing is simplified that could hide a number which is not finite: 0 * x stays, since it is NaN where x is infinite. A truth
+value times x is the one exception: XLA makes a choice between x and 0 of it, and so do we, or paths would differ.
 """
 
 from __future__ import annotations
@@ -54,6 +55,11 @@ class Node:
         """Whether nothing is computed for it."""
         return self.operation in ("constant", "input")
 
+    @property
+    def is_truth(self) -> bool:
+        """Whether it is a truth value that was made a number, 0 or 1."""
+        return self.operation == "convert" and self.operands[0].dtype.kind == "b"
+
     def equals(self, number: float) -> bool:
         """Whether it is this constant."""
         return self.is_constant and bool(self.value == number)
@@ -77,6 +83,11 @@ class Loop:
     stop: Node
     counter: Node
     carried: tuple[Carried, ...]
+
+    @property
+    def steps(self) -> tuple[int, int]:
+        """The positions of `start` and `stop` among the inputs."""
+        return self.start.value, self.stop.value
 
 
 @dataclasses.dataclass
@@ -108,6 +119,12 @@ class Builder:
         simple = simplified(operation, operands)
         if simple is not None:
             return simple
+        if operation == "mul":
+            for truth, x in (operands, operands[::-1]):
+                if truth.is_truth:
+                    return self.apply(
+                        "select", (truth.operands[0], self.constant(0, dtype), x), dtype
+                    )
         period = max(operand.period for operand in operands)
         return self._node(operation, tuple(operands), np.dtype(dtype), None, period)
 

@@ -52,7 +52,7 @@ class Scalarised:
 def scalarise(function: Callable[..., PyTree], *examples: PyTree) -> Scalarised:
     """The program of `function(*examples)`, whose arguments are trees of shapes; its inputs are their scalars in order.
 
-    Raises `Unfusable` if it has none.
+    If it has a loop over steps, the last two of them say from which step to which. Raises `Unfusable` if it has no program.
     """
     closed, like = jax.make_jaxpr(function, return_shape=True)(*examples)
     builder = Builder()
@@ -71,7 +71,10 @@ def scalarise(function: Callable[..., PyTree], *examples: PyTree) -> Scalarised:
         if isinstance(value, Hidden):
             raise Unfusable(value.why)
         outputs += scalars(arrays.as_nodes(builder, value))
-    return Scalarised(finished(builder, outputs), like)
+    program = finished(builder, outputs)
+    if program.loop is not None and program.loop.steps != (count - 2, count - 1):
+        raise Unfusable("its loop does not run over the steps that are asked for")
+    return Scalarised(program, like)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,11 +147,8 @@ class _Walk:
         if name == "dot_general":
             multiply = self._combining("mul", dtype)
             add = self._combining("add", dtype)
-            return [
-                arrays.contracted(
-                    multiply, add, nodes[0], nodes[1], eqn.params["dimension_numbers"]
-                )
-            ]
+            x, y = (self._converted(x, dtype) for x in nodes)
+            return [arrays.contracted(multiply, add, x, y, eqn.params["dimension_numbers"])]
         if name in ("scatter_add", "scatter-add") and inputs[1].dtype != object:
             combine = self._combining("add", dtype)
             return [arrays.scattered(combine, eqn, nodes[0], inputs[1], nodes[2])]
@@ -224,6 +224,10 @@ class _Walk:
             return within.closed(eqn.params["body_jaxpr"], [*inputs[split:fixed], *carried])
 
         return loop_over_steps(self.builder, condition, body, inputs[fixed:])
+
+    def _converted(self, x: np.ndarray, dtype: Any) -> np.ndarray:
+        nodes = [convert(self.builder, node, new_dtype=dtype) for node in x.ravel()]
+        return arrays.array_of(nodes, x.shape)
 
     def _combining(self, operation: str, dtype: Any) -> arrays.Combine:
         def combine(x: Node, y: Node) -> Node:
