@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import functools
 import json
 import os
 import platform
@@ -91,6 +92,7 @@ def take_turns(contestants: dict[str, Callable[[], Any]], rounds: int) -> dict[s
     return best
 
 
+@functools.cache
 def record_steps(last: int, count: int = 100) -> tuple[int, ...]:
     """`count` different whole steps up to `last`, as evenly spaced in log time as whole numbers can be."""
     import numpy as np

@@ -8,6 +8,7 @@ timed, their trajectories are compared. README.md says what each line means and 
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import sys
 import tempfile
@@ -224,14 +225,15 @@ def lanes(table: Table, quick: bool) -> None:
     table.title(f"{runs} runs over lam and eta, {steps} steps each, {RECORDS} log-spaced records")
 
     def in_blocks(width: int, count: int, keep: tuple[str, ...] | None = None) -> dict[int, Any]:
-        """The product's own cut of a sweep: one job for each block, one after the other."""
+        """The product's own cut of a sweep: what was asked with the columns of each block, one after the other."""
+        asked = engine_job("symmetric", steps, keep=keep)
         parts = []
         for i in range(0, count, width):
             columns = {
                 "lam": tuple(lam[i : i + width].tolist()),
                 "eta": tuple(eta[i : i + width].tolist()),
             }
-            parts.append(execute(engine_job("symmetric", steps, columns, keep)))
+            parts.append(execute(dataclasses.replace(asked, columns=columns)))
         return {t: np.concatenate([p[t] for p in parts]) for t in parts[0]}
 
     few = slice(0, 256)

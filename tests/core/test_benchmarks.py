@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import phasescope as ps
 
@@ -84,6 +85,15 @@ def test_record_steps_are_100_different_ones(module, last):
     assert len(set(steps)) == 100
     assert steps[-1] == last
     assert min(steps) >= 1
+
+
+def test_paths_of_which_one_is_nan_differ(module):
+    difference = module("fused_lanes").largest_difference
+    plain = xr.Dataset({"loss": ("lam", [1.0, 2.0, np.nan])})
+    assert difference(plain, plain, ["loss"]) == 0
+    assert difference(plain * 1.5, plain, ["loss"]) == 0.5
+    assert difference(plain.fillna(3.0), plain, ["loss"]) == np.inf
+    assert difference(plain, plain.fillna(3.0), ["loss"]) == np.inf
 
 
 def test_a_million_lanes_are_measured_as_32_here(module):
