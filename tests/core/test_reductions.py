@@ -241,7 +241,7 @@ def test_a_run_that_goes_on_from_its_end_has_its_reductions(store, monkeypatch):
     [
         ({"x": ps.final("los")}, 'no measured observable "los".*Did you mean "loss"'),
         ({"x y": ps.final("loss")}, "cannot be the name of a variable"),
-        ({"time": ps.final("loss")}, "name of a axis already"),
+        ({"time": ps.final("loss")}, "name of an axis already"),
         ({"eta": ps.final("loss")}, "name of a field already"),
     ],
 )
@@ -259,6 +259,12 @@ def test_what_is_derived_on_the_host_cannot_be_reduced_on_the_device():
 def test_a_time_has_one_level(levels):
     with pytest.raises(SpecError, match="give one of at_least= and at_most"):
         ps.when("loss", **levels)
+
+
+@pytest.mark.parametrize("level", [np.nan, np.inf])
+def test_a_level_is_a_finite_number(level):
+    with pytest.raises(SpecError, match=r'ps.when\("loss", ...\): a level is a finite number, got'):
+        ps.when("loss", at_least=level)
 
 
 def test_evidence_may_ask_for_reductions():

@@ -123,7 +123,7 @@ def runs(
         seed=seed,
         at=times,
         keep=_kept(keep),
-        reduce=as_reductions(reduce),
+        reduce=_reduced(reduce),
     )
 
 
@@ -162,7 +162,7 @@ def sweeps(
         block=block,
         ties=tuple(tie.names for tie in tied),
         keep=_kept(keep),
-        reduce=as_reductions(reduce),
+        reduce=_reduced(reduce),
     )
 
 
@@ -250,9 +250,18 @@ def _kept(names: Sequence[str] | None) -> tuple[str, ...] | None:
     """The observables that are kept, in an order that does not depend on how they were given."""
     if names is None:
         return None
-    if isinstance(names, str):
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
         raise SpecError(f'keep is a list of names, such as keep=["loss"], got keep={names!r}.')
     return tuple(sorted(set(names)))
+
+
+def _reduced(given: Mapping[str, Reduction] | None) -> Reductions:
+    """What is reduced, as plain values."""
+    if given is not None and not isinstance(given, Mapping):
+        raise SpecError(
+            f'reduce is a mapping of names to reductions, such as reduce={{"last": ps.final("loss")}}, got reduce={given!r}.'
+        )
+    return as_reductions(given)
 
 
 def _is_axis(value: Any) -> bool:

@@ -6,9 +6,11 @@ are kept as the numbers of records; they become times on the host, where the rec
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import math
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
@@ -26,6 +28,12 @@ class Reduction:
     """What is kept of one observable over all records of a run; made by `when`, `final`, `largest` and `smallest`."""
 
     observable: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.observable, str):
+            raise SpecError(
+                f'a reduction is of an observable by its name, such as ps.final("loss"), got {self.observable!r}.'
+            )
 
     def begin(self, x: Float[Array, "..."]) -> Running:
         """What is carried before the first record; x has the shape of the observable."""
@@ -157,7 +165,7 @@ def when(
     **Returns:** a reduction. Its result is NaN where there is no such time; a run that starts beyond
     the level has not come to it. Records of a run that has left the finite numbers do not count.
 
-    **Raises:** `SpecError` unless one level is given.
+    **Raises:** `SpecError` unless one level is given, and is a finite number.
     """
     if (at_least is None) == (at_most is None):
         raise SpecError(
@@ -167,11 +175,19 @@ def when(
         raise SpecError(
             f'ps.when("{observable}", ...): how is "first", "last" or "sustained", got {how!r}.'
         )
-    level = float(at_most if at_least is None else at_least)  # pyright: ignore[reportArgumentType]
+    level = _finite(observable, at_most if at_least is None else at_least)
     direction = "down" if at_least is None else "up"
     if how == "sustained":
         return Sustained(observable, level, direction)
     return Crossing(observable, level, direction, last=how == "last", log_time=log_time)
+
+
+def _finite(observable: str, level: Any) -> float:
+    with contextlib.suppress(TypeError, ValueError):
+        number = float(level)
+        if math.isfinite(number):
+            return number
+    raise SpecError(f'ps.when("{observable}", ...): a level is a finite number, got {level!r}.')
 
 
 def final(observable: str) -> Reduction:

@@ -96,8 +96,9 @@ def _check_reductions(
         if one.observable not in at_records:
             raise unknown("measured observable", one.observable, at_records, who)
         if name in taken:
+            article = "an" if taken[name][0] in "aeiou" else "a"
             raise SpecError(
-                f"{who}: reduce gives the name {name} to a result, which is the name of a {taken[name]} already. "
+                f"{who}: reduce gives the name {name} to a result, which is the name of {article} {taken[name]} already. "
                 "Use another."
             )
 
