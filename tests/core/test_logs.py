@@ -154,6 +154,21 @@ def test_what_of_tensorboard_is_left_out_is_named_in_a_warning(tmp_path):
     ps.logged(tmp_path / "validation")  # without a warning
 
 
+def test_a_second_run_in_a_folder_of_tensorboard_is_not_mixed_with_the_first(tmp_path):
+    again = [(step, {"tag": "loss", "simple_value": value}) for step, value in ((0, 1.0), (5, 0.5))]
+    write_events(tmp_path, *again, *again)
+    with pytest.raises(
+        ps.LogError, match=r"loss does not rise in its steps: 0 comes after 5\. A run"
+    ):
+        ps.logged(tmp_path)
+
+
+def test_scalars_of_tensorboard_without_steps_are_refused(tmp_path):
+    write_events(tmp_path, *[(0, {"tag": "loss", "simple_value": value}) for value in (1.0, 0.5)])
+    with pytest.raises(ps.LogError, match=r"loss was logged twice at step 0.*a step: add_scalar"):
+        ps.logged(tmp_path)
+
+
 def test_event_files_in_folders_below_alone_are_named(tmp_path):
     for name in ("train", "validation"):
         write_events(tmp_path / name, LOSS_AND_HISTOGRAM[0])
@@ -192,6 +207,18 @@ def test_what_one_run_of_a_chart_did_not_log_is_not_a_record_of_it(tmp_path):
         ps.logged(write(tmp_path, "chart.csv", text))
     ds = ps.logged(tmp_path / "chart.csv", join="inner")
     np.testing.assert_array_equal(ds.time, [2])
+
+
+def test_a_record_at_which_a_run_of_a_chart_diverged_is_kept(tmp_path):
+    text = '"Step","a - loss"\n0,1.0\n1,Infinity\n2,\n'
+    ds = ps.logged(write(tmp_path, "chart.csv", text))
+    np.testing.assert_array_equal(ds.loss, [1.0, np.inf])
+
+
+@pytest.mark.parametrize("sign", ["\u2028", "\x0b", "\x85", "\x1c"])
+def test_words_may_hold_what_ends_a_line_elsewhere(sign, tmp_path):
+    text = f"step,loss,note\n0,1.0,a{sign}b\n1,0.5,c\n"
+    np.testing.assert_array_equal(ps.logged(write(tmp_path, "log.csv", text)).loss, [1.0, 0.5])
 
 
 def test_columns_with_an_index_are_one_array():
@@ -355,12 +382,46 @@ def test_a_column_of_an_array_without_end_is_one_clear_error(tmp_path):
         ({"time": "epoch"}, 'no column "epoch" of times'),
         ({"dims": {"loss": "mode"}}, '"loss" has 0 axes beside time, and dims names 1: mode'),
         ({"along": {"seed": [0, 1]}}, "2 values of seed for 1 logs"),
+        ({"along": {"other": [0]}}, 'has "other" itself'),
+        ({"along": {"time": [0]}}, 'has "time" itself'),
     ],
 )
 def test_a_name_that_the_log_does_not_have_is_one_clear_error(options, said):
     with pytest.raises(ps.LogError) as error:
         ps.logged({"step": STEPS, "loss": LOSS, "other": LOSS}, **options)
     assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("dims", "said"),
+    [
+        ({"a": "time"}, 'an axis of "a" would be called "time", which is taken'),
+        ({"a": "b"}, 'an axis of "a" would be called "b", which is taken'),
+        ({"c": ["mode", "mode"]}, 'an axis of "c" would be called "mode", which is taken'),
+        ({"a": "mode", "b": "mode"}, 'the axis "mode" has 2 places in "a" and 3 in "b"'),
+    ],
+)
+def test_axes_that_cannot_be_called_so_are_one_clear_error(dims, said):
+    arrays = {"a": np.ones((3, 2)), "b": np.ones((3, 3)), "c": np.ones((3, 2, 2))}
+    with pytest.raises(ps.LogError) as error:
+        ps.logged({"step": STEPS, **arrays}, dims=dims)
+    assert said in str(error.value)
+
+
+def test_numbers_of_numpy_are_numbers_of_a_spec():
+    ds = ps.logged({"step": STEPS, "loss": LOSS}, numbers={"width": np.int64(3)})
+    assert json.loads(ds.attrs["spec"]) == {"width": 3}
+
+
+def test_a_list_that_is_no_array_is_one_clear_error():
+    with pytest.raises(ps.LogError, match='"loss" is no array'):
+        ps.logged({"step": [0, 1], "loss": [[1.0], [1.0, 2.0]]})
+
+
+def test_a_list_of_losses_as_a_loop_in_torch_collects_them_is_read():
+    torch = pytest.importorskip("torch")
+    losses = [torch.tensor(x, requires_grad=True) for x in (1.0, 0.5)]
+    np.testing.assert_array_equal(ps.logged({"step": [0, 1], "loss": losses}).loss, [1.0, 0.5])
 
 
 def test_arrays_of_different_lengths_are_refused():
@@ -371,6 +432,11 @@ def test_arrays_of_different_lengths_are_refused():
 def test_an_entry_that_is_missing_is_named():
     with pytest.raises(ps.LogError, match=r'no column "p\[1\]"'):
         ps.logged({"step": STEPS, "p[0]": LOSS, "p[2]": LOSS})
+
+
+def test_an_entry_that_is_there_twice_is_named():
+    with pytest.raises(ps.LogError, match=r'"p\[00\]" is there twice'):
+        ps.logged({"step": STEPS, "p[0]": LOSS, "p[00]": LOSS})
 
 
 def test_seeds_of_different_times_are_refused_unless_the_common_ones_are_asked_for():
@@ -442,6 +508,20 @@ def test_a_record_with_other_names_is_refused_and_costs_no_other(values, tmp_pat
             log(1, **values)
         log(1, loss=0.5)
     assert ps.logged(tmp_path / "log.csv").sizes["time"] == 2
+
+
+@pytest.mark.parametrize("name", ["step", "time", "", " loss", "two\nlines"])
+def test_a_name_that_could_not_be_read_again_is_refused_at_the_first_record(name, tmp_path):
+    with ps.Log(tmp_path / "log.csv") as log:
+        with pytest.raises(ps.LogError, match=r"the times of the records|the name of a column"):
+            log(0, loss=1.0, **{name: 2.0})
+        log(0, loss=1.0)
+    assert list(ps.logged(tmp_path / "log.csv").data_vars) == ["loss"]
+
+
+def test_two_numbers_of_one_name_are_refused_at_the_first_record(tmp_path):
+    with ps.Log(tmp_path / "log.csv") as log, pytest.raises(ps.LogError, match=r"called \"p\[0\]"):
+        log(0, **{"p": [1.0], "p[0]": 1.0})
 
 
 def test_what_was_logged_before_a_kill_is_there(tmp_path):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 import zipfile
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -147,7 +148,21 @@ def read_events(source: Path) -> Columns:
             f"{source} holds no scalars of TensorBoard: it is no event file, or an empty one."
         )
     _warn_of_others(source, others)
+    for tag, events in series.items():
+        _check_steps(source, tag, [step for step, _ in events])
     return _on_common_steps(series)
+
+
+def _check_steps(source: Path, tag: str, steps: list[int]) -> None:
+    """The steps of a scalar rise: those of a second run in the same folder begin again."""
+    for before, after in pairwise(steps):
+        if after <= before:
+            again = "was logged twice at step" if after == before else "does not rise in its steps:"
+            where = f"{after}" if after == before else f"{after} comes after {before}"
+            raise LogError(
+                f"{source}: {tag} {again} {where}. A run that was begun twice is two logs: name one event file, or a list of "
+                "them. A loop gives every record a step: add_scalar(name, value, step)."
+            )
 
 
 def _warn_of_others(source: Path, tags: list[str]) -> None:

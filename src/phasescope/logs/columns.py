@@ -24,7 +24,7 @@ def names_of_entries(name: str, value: np.ndarray) -> list[str]:
 def with_arrays(columns: Mapping[str, np.ndarray], where: str) -> Columns:
     """The columns, of which those with an index in their name are joined to one array with time as its first axis.
 
-    **Raises:** `LogError` if an entry is missing.
+    **Raises:** `LogError` if an entry is missing, or there twice.
     """
     plain: Columns = {}
     indexed: dict[str, dict[tuple[int, ...], np.ndarray]] = {}
@@ -34,7 +34,10 @@ def with_arrays(columns: Mapping[str, np.ndarray], where: str) -> Columns:
             plain[name] = values
         else:
             index = tuple(int(word) for word in found["index"].split(","))
-            indexed.setdefault(found["name"], {})[index] = values
+            entries = indexed.setdefault(found["name"], {})
+            if index in entries:
+                raise LogError(f'{where}: "{name}" is there twice, written in two ways.')
+            entries[index] = values
     for name, entries in indexed.items():
         if name in plain:
             raise LogError(f'{where}: there is a column "{name}" beside "{name}[...]". Rename one.')

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import warnings
 from pathlib import Path
 
@@ -50,10 +51,11 @@ def _lines(file: Path) -> tuple[list[str], list[list[str]]]:
             stacklevel=2,
         )
     try:
-        lines = list(csv.reader(whole.splitlines(), delimiter=_delimiter(file, whole), strict=True))
+        # Lines end with a line feed alone: words may hold other characters that end a line elsewhere.
+        reader = csv.reader(io.StringIO(whole), delimiter=_delimiter(file, whole), strict=True)
+        numbered = [(reader.line_num, line) for line in reader if line]
     except csv.Error as problem:
         raise LogError(f"{file} cannot be read as CSV: {problem}.") from None
-    numbered = [(number, line) for number, line in enumerate(lines, 1) if line]
     if len(numbered) < 2:
         raise LogError(f"{file} has no records: a log has a line of names, and lines of numbers.")
     header = [name.strip() for name in numbered[0][1]]
@@ -100,5 +102,5 @@ def runs_of_chart(columns: Columns) -> dict[str, Columns]:
 
 
 def _logged_rows(steps: np.ndarray, metrics: Columns) -> Columns:
-    there = np.any([np.isfinite(values) for values in metrics.values()], axis=0)
+    there = np.any([~np.isnan(values) for values in metrics.values()], axis=0)
     return {WANDB_STEP: steps[there]} | {name: values[there] for name, values in metrics.items()}

@@ -149,8 +149,25 @@ def _from_columns(
     unknown = set(dims) - set(variables)
     if unknown:
         raise LogError(f"{where}: dims names {min(unknown)}. {nearest(min(unknown), variables)}")
+    _check_axes(variables, where)
     ds = xr.Dataset(variables, coords={TIME: values})
     return ds.assign_coords({d: np.arange(ds.sizes[d]) for d in ds.dims if d not in ds.coords})
+
+
+def _check_axes(variables: Mapping[str, Any], where: str) -> None:
+    """Axes have names of their own, and each of them one length."""
+    lengths: dict[str, tuple[int, str]] = {}
+    for name, (axes, x) in variables.items():
+        for axis, length in zip(axes[1:], x.shape[1:], strict=True):
+            if axis == TIME or axis in variables or axes.count(axis) > 1:
+                raise LogError(
+                    f'{where}: an axis of "{name}" would be called "{axis}", which is taken. Give it another name by dims.'
+                )
+            known, other = lengths.setdefault(axis, (length, name))
+            if known != length:
+                raise LogError(
+                    f'{where}: the axis "{axis}" has {known} places in "{other}" and {length} in "{name}".'
+                )
 
 
 def _axes(
@@ -224,6 +241,10 @@ def _side_by_side(
     if along is not None and len(along) != 1:
         raise SpecError(f"along names one thing that the logs differ in, got {len(along)}.")
     name, values = next(iter((along or {"seed": range(len(lanes))}).items()))
+    if name in lanes[0].variables or name in lanes[0].dims:
+        raise LogError(
+            f'{found[0].where} has "{name}" itself: along names what the logs differ in, and is none of their columns.'
+        )
     if len(values) != len(lanes):
         raise LogError(f"along has {len(values)} values of {name} for {len(lanes)} logs.")
     for ds, run in zip(lanes[1:], found[1:], strict=True):
@@ -274,7 +295,8 @@ def as_evidence(
     if arm is not None:
         said["arm"] = arm
     if numbers is not None:
-        said["spec"] = json.dumps(dict(numbers), sort_keys=True)
+        plain = {name: x.item() if isinstance(x, np.generic) else x for name, x in numbers.items()}
+        said["spec"] = json.dumps(plain, sort_keys=True)
     if end is not None:
         said["planned_end"] = float(end)
     return ds.assign_coords(coords).assign_attrs(said)

@@ -53,12 +53,27 @@ def read(source: Any) -> list[Found]:
     if isinstance(source, str | os.PathLike):
         return _read_path(Path(source))
     if isinstance(source, Mapping) or hasattr(source, "columns"):
-        arrays = {str(name): np.asarray(source[name]) for name in source}
+        arrays = {str(name): _as_array(str(name), source[name]) for name in source}
         origin = Origin("arrays in memory", "arrays", digest_of_arrays(arrays))
         return [Found(arrays, (origin,))]
     raise LogError(
         f"a log is a path, an xarray dataset, or arrays by name; got {type(source).__name__}."
     )
+
+
+def _as_array(name: str, values: Any) -> np.ndarray:
+    """What stands under a name, as an array: also a tensor of torch, or a list of them as a loop collects it."""
+    try:
+        if isinstance(values, list | tuple):
+            values = [_without_gradient(one) for one in values]
+        return np.asarray(_without_gradient(values))
+    except (ValueError, TypeError, RuntimeError) as problem:
+        said = str(problem).partition("\n")[0].rstrip(".")
+        raise LogError(f'arrays in memory: "{name}" is no array: {said}.') from None
+
+
+def _without_gradient(x: Any) -> Any:
+    return x.detach().cpu() if hasattr(x, "detach") else x
 
 
 def _of_dataset(ds: xr.Dataset) -> Origin:

@@ -14,6 +14,7 @@ from ..errors import LogError
 from .columns import names_of_entries
 
 STEP = "step"
+TIME = "time"
 
 
 class Log:
@@ -52,9 +53,14 @@ class Log:
         """Write one record."""
         if not np.isfinite(step) or not step > self._last:
             raise LogError(f"{self.file}: times rise: {step} does not come after {self._last:g}.")
+        for name in values:
+            _check_name(name, self.file)
         arrays = {name: _as_array(name, value, self.file) for name, value in values.items()}
         header = [STEP, *(n for name, x in arrays.items() for n in names_of_entries(name, x))]
         cells = [float(x) for array in arrays.values() for x in array.ravel()]
+        twice = {name for name in header if header.count(name) > 1}
+        if twice:
+            raise LogError(f'{self.file}: two numbers would be called "{min(twice)}".')
         if self._header is None:
             self._write(header)
             self._header = header
@@ -100,6 +106,18 @@ class Log:
         os.truncate(self.file, len(whole))
         self._header = lines[0] if lines else None
         self._last = max(times, default=-np.inf)
+
+
+def _check_name(name: str, file: Path) -> None:
+    """A name is read again as it was written, and is not taken for the times."""
+    if name in (STEP, TIME):
+        raise LogError(
+            f'{file}: "{name}" would be read as the times of the records, which are the steps. Log it as "seconds", or alike.'
+        )
+    if not name or name != name.strip() or "\n" in name or "\r" in name:
+        raise LogError(
+            f"{file}: {name!r} cannot be the name of a column: it begins and ends with a letter or a sign, on one line."
+        )
 
 
 def _as_array(name: str, value: Any, file: Path) -> np.ndarray:
