@@ -494,6 +494,58 @@ def test_what_is_no_checkpoint_is_one_clear_line(source, said, tmp_path, monkeyp
     assert said in str(error.value)
 
 
+def as_link_to_nothing(file):
+    file.symlink_to("nowhere.safetensors")
+
+
+@pytest.mark.parametrize("made", [as_link_to_nothing, os.mkfifo], ids=["link", "pipe"])
+@pytest.mark.parametrize("name", ["step1.safetensors", "checkpoint-1/model.safetensors"])
+def test_a_checkpoint_that_is_no_file_is_not_left_out_silently(made, name, tmp_path):
+    file = tmp_path / name
+    file.parent.mkdir(exist_ok=True)
+    beside = file.parent if file.parent == tmp_path else tmp_path / "checkpoint-0"
+    beside.mkdir(exist_ok=True)
+    save_file(gpt2(0), beside / file.name.replace("step1", "step0"))
+    made(file)
+    with pytest.raises(ps.ProbeError, match="the checkpoint is not whole"):
+        ps.probe(tmp_path)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "a.safetensors")
+    with pytest.raises(ps.ProbeError, match="neither a file nor a folder"):
+        ps.probe(tmp_path / "a.safetensors")
+
+
+def test_a_folder_of_a_series_without_a_checkpoint_is_named(tmp_path):
+    folder = series(tmp_path, [gpt2(0)])
+    (folder / "checkpoint-77").mkdir()
+    with pytest.warns(UserWarning, match=r"checkpoint-77: there is no checkpoint in this folder"):
+        assert ps.probe(folder).sizes["time"] == 1
+
+
+@pytest.mark.parametrize("last", [np.inf, np.nan])
+def test_steps_that_are_no_numbers_are_one_clear_line(last, tmp_path):
+    with pytest.raises(ps.ProbeError, match="steps are finite numbers, one for each checkpoint"):
+        ps.probe(series(tmp_path, [gpt2(0), gpt2(1)]), steps=[0.0, last])
+
+
+def test_no_groups_at_all_are_one_clear_line(tmp_path):
+    with pytest.raises(ps.ProbeError, match="groups has none"):
+        ps.probe(series(tmp_path, [gpt2(0)]), groups={})
+
+
+def test_parameters_that_are_no_numbers_raise_the_alarm(tmp_path, monkeypatch, capsys):
+    broken = gpt2(1)
+    broken["transformer.wpe.weight"] = np.full((8, WIDTH), np.nan, np.float32)
+    folder = series(tmp_path, [gpt2(0), broken])
+    said = r"1 of 2 checkpoints have parameters that are NaN or infinite, first checkpoint-\d+ \(positional\)"
+    with pytest.warns(UserWarning, match=said):
+        ds = ps.probe(folder, attention=False)
+    assert np.isnan(ds.norm.sel(group="positional")[1])
+    assert np.isfinite(ds.norm.sel(group="key_query")).all()
+
+
 def test_checkpoints_of_two_models_are_refused(tmp_path):
     other = gpt2(0)
     other["transformer.wpe.weight"] = np.zeros((9, WIDTH), np.float32)

@@ -15,6 +15,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..errors import ProbeError
 from ..files import Document
 
@@ -56,6 +58,8 @@ def places(source: Any, steps: Sequence[float] | None, pickles: bool) -> list[Pl
         raise ProbeError("there is no checkpoint in an empty list.")
     found = [place for one in listed for place in _places_at(_path(one), pickles)]
     if steps is not None:
+        if not np.isfinite(steps).all():
+            raise ProbeError(f"steps are finite numbers, one for each checkpoint, got {steps}.")
         if len(steps) != len(found):
             names = ", ".join(place.path.name for place in found[:4])
             raise ProbeError(
@@ -97,6 +101,8 @@ def _places_at(path: Path, pickles: bool) -> list[Place]:
     if path.is_file():
         _check_kind(path, pickles)
         return [_of_file(path, path.parent)]
+    if not path.is_dir():
+        raise ProbeError(f"{path} is neither a file nor a folder, and is not read.")
     if (path / "refs").is_dir() and (path / "snapshots").is_dir():
         return _of_cache(path, pickles)
     below = _below(path, pickles)
@@ -129,6 +135,10 @@ def _below(path: Path, pickles: bool) -> list[Place]:
                 folder
             ):  # a series with a gap would not be told from a whole one
                 _check_kind(pickled, pickles)
+        if place is None and STEP.search(folder.name):
+            warnings.warn(
+                f"{folder}: there is no checkpoint in this folder. It is left out.", stacklevel=2
+            )
     return found
 
 
@@ -157,6 +167,8 @@ def _of_folder(folder: Path, pickles: bool) -> Place | None:
     config = folder / CONFIG
     beside = inside(config, folder) if config.is_file() else None
     step = step_of(folder.name)
+    for name in (INDEX, WHOLE):
+        _check_is_there(folder / name)
     if (folder / INDEX).is_file():
         return Place(folder, _shards(inside(folder / INDEX, folder), folder), beside, step)
     if (folder / WHOLE).is_file():
@@ -169,13 +181,23 @@ def _of_folder(folder: Path, pickles: bool) -> Place | None:
 def _loose_files(folder: Path, pickles: bool) -> list[Path]:
     """Files of a folder of which each is a checkpoint."""
     endings = (ENDING, *PICKLED) if pickles else (ENDING,)
-    files = sorted(one for one in folder.iterdir() if one.suffix in endings and one.is_file())
+    named = sorted(one for one in folder.iterdir() if one.suffix in endings and not one.is_dir())
+    for one in named:
+        _check_is_there(one)
+    files = [one for one in named if one.is_file()]
     shards = [file for file in files if SHARD.search(file.name)]
     if shards:
         raise ProbeError(
             f"{shards[0]} is a part of a checkpoint, and there is no {INDEX} that says of which."
         )
     return [inside(file, folder) for file in files]
+
+
+def _check_is_there(file: Path) -> None:
+    """Refuse the name of a checkpoint that is no file: without it a series would have a gap."""
+    if (file.is_symlink() or file.exists()) and not file.is_file():
+        what = "a link to what is not there" if file.is_symlink() else "no file"
+        raise ProbeError(f"{file} is {what}: the checkpoint is not whole.")
 
 
 def _of_file(file: Path, folder: Path) -> Place:

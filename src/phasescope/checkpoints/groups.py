@@ -156,6 +156,10 @@ def _told_apart(tensor: Tensor, heads: int | None) -> tuple[Member, ...]:
 def _of_caller(
     tensors: Mapping[str, Tensor], groups: Mapping[str, str]
 ) -> dict[str, tuple[Member, ...]]:
+    if not groups:
+        raise ProbeError(
+            'groups has none: {"attention": "attn"} would be one (--group attention=attn).'
+        )
     found: dict[str, tuple[Member, ...]] = dict.fromkeys(tensors, ())
     for group, rule in groups.items():
         try:

@@ -69,6 +69,13 @@ NOT_PASSED = (
     "dtype",
     "model_type",
     "architectures",
+    "attn_implementation",
+    "torchscript",
+    "return_dict",
+    "use_return_dict",
+    "use_cache",
+    "output_attentions",
+    "output_hidden_states",
 )
 MOST_POSITIONS = 2**20
 # What files have and models of today do not: masks and frequencies, which are no parameters.
@@ -174,7 +181,8 @@ class Runner:
         torch, _ = libraries()
         self._put(tensors, path)
         with torch.no_grad():
-            out = self._model(torch.from_numpy(tokens), output_attentions=True, use_cache=False)
+            asked = {"output_attentions": True, "use_cache": False, "return_dict": True}
+            out = self._model(torch.from_numpy(tokens), **asked)
             scores = out.logits[:, :-1].reshape(-1, out.logits.shape[-1])
             right = torch.from_numpy(tokens[:, 1:].reshape(-1).copy())
             loss = float(torch.nn.functional.cross_entropy(scores, right))

@@ -47,7 +47,7 @@ def probe(
         [1.0, 101.0]
 
     Nothing in the files is executed. Norms need neither torch nor much memory: tensors are read piece by
-    piece. Checkpoints that are the same, tensor by tensor, raise a warning.
+    piece. Checkpoints that are the same, tensor by tensor, raise a warning, as do parameters that are NaN or infinite.
 
     **Arguments:**
 
@@ -92,6 +92,7 @@ def probe(
             heads.add(tensors, place.path)
     ds = _norms(found, seen, belong, first)
     _warn_of_copies(found, ds)
+    _warn_of_no_numbers(found, ds)
     if heads is not None:
         ds = ds.merge(heads.dataset(ds[TIME])).assign_attrs(probe_batch=heads.described)
     return as_evidence(ds, [_origin(source, found, seen)])
@@ -180,6 +181,19 @@ def _warn_of_copies(found: Sequence[Place], ds: xr.Dataset) -> None:
         warnings.warn(
             f"{len(pairs)} of {len(found)} checkpoints {are} of an earlier one, tensor by tensor: "
             f"{'; '.join(pairs[:3])}{more}. Either training did not move, or files were saved under wrong names.",
+            stacklevel=3,
+        )
+
+
+def _warn_of_no_numbers(found: Sequence[Place], ds: xr.Dataset) -> None:
+    """Say which checkpoints have parameters that are NaN or infinite: what is computed of them is unknown."""
+    finite = np.isfinite(ds["norm"].values)
+    bad = np.flatnonzero(~finite.all(axis=1))
+    if bad.size:
+        groups = ", ".join(ds["group"].values[~finite[bad[0]]])
+        warnings.warn(
+            f"{bad.size} of {len(found)} checkpoints have parameters that are NaN or infinite, first {found[bad[0]].path.name} "
+            f"({groups}): what is computed of them is unknown.",
             stacklevel=3,
         )
 

@@ -78,10 +78,16 @@ def _row(one: xr.Dataset) -> dict[str, Any]:
         row["entropy"] = float(one["entropy"].mean())
         row["drift"] = float(one["drift"].mean())
         for name in ("previous_token_score", "induction_score"):
-            best = one[name].argmax(dim=("layer", "head"))
-            at = {str(dim): int(place) for dim, place in best.items()}
-            row[name] = {"largest": float(one[name].max()), **at}
+            row[name] = _largest(one[name])
     return row
+
+
+def _largest(score: xr.DataArray) -> dict[str, Any]:
+    """The largest score and its head; of a checkpoint with NaN nobody knows either."""
+    if not np.isfinite(score.values).all():
+        return {"largest": np.nan, "layer": None, "head": None}
+    best = score.argmax(dim=("layer", "head"))
+    return {"largest": float(score.max()), **{str(dim): int(at) for dim, at in best.items()}}
 
 
 def show_probe(summary: dict[str, Any], norms_only: bool = False) -> None:
@@ -132,4 +138,6 @@ def _heads(rows: Sequence[dict[str, Any]]) -> Any:
 
 
 def _best(score: dict[str, Any]) -> str:
+    if score["layer"] is None:
+        return "nan"
     return f"{score['largest']:.3g} ({score['layer']}.{score['head']})"
