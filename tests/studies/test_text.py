@@ -83,6 +83,21 @@ def test_a_recording_that_runs_out_of_time_says_so_and_goes_on(tmp_path, capsys,
     assert not (tmp_path / "figure_2.zip").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nobody"], "nobody"),
+        (["linear_modes"], "has no recorded evidence to make"),
+        (["scan_and_snap", "--only", "figure_99"], 'has no piece "figure_99"'),
+        (["scan_and_snap", "--within", "nan"], "--within is a number of seconds above 0"),
+    ],
+)
+def test_what_cannot_be_recorded_is_one_line(words, said, tmp_path, capsys):
+    assert recording.main([*words, "--out", str(tmp_path)]) == 2
+    told = capsys.readouterr()
+    assert said in told.err and told.err.count("\n") == 1 and not told.out
+
+
 def test_a_study_without_pieces_is_refused():
     with pytest.raises(ps.StudyNotFound, match="has no recorded evidence to make"):
         recording.pieces_of(ps.find("linear_modes"))

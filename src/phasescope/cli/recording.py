@@ -16,6 +16,7 @@ import argparse
 import dataclasses
 import importlib
 import os
+import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -25,13 +26,14 @@ import numpy as np
 import xarray as xr
 
 from ..claims.requests import Recorded
-from ..errors import PhasescopeError, StudyNotFound
+from ..errors import PhasescopeError, SpecError, StudyNotFound
 from ..networks.observables import with_few_maps
 from ..networks.sources import VARIABLE
 from ..study import Study, find
 from ..verbs.record import record
+from .exit_codes import INCOMPLETE, code_of
 
-STOPPED = 7  # exit code: there is more to do
+STOPPED = INCOMPLETE  # exit code: there is more to do
 
 
 def pieces_of(study: Study) -> tuple[Mapping[str, Recorded], Path]:
@@ -96,12 +98,25 @@ def summary(name: str, ds: xr.Dataset, seconds: float) -> str:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """The command line; the exit code is 7 if time ran out."""
+    """The command line; the exit code is 7 if time ran out. What is wrong with the input is one line on standard error."""
     chosen = _arguments(words)
     if chosen.data is not None:
         os.environ[VARIABLE] = str(chosen.data)
+    try:
+        return _made(chosen)
+    except PhasescopeError as problem:
+        print(problem, file=sys.stderr)
+        return code_of(problem)
+
+
+def _made(chosen: argparse.Namespace) -> int:
     study = find(chosen.study)
     pieces, folder = pieces_of(study)
+    strange = [name for name in chosen.only if name not in pieces]
+    if strange:
+        raise SpecError(f'{study.name} has no piece "{strange[0]}". Known: {", ".join(pieces)}.')
+    if chosen.within is not None and not 0 < chosen.within < threading.TIMEOUT_MAX:
+        raise SpecError(f"--within is a number of seconds above 0, got {chosen.within:g}.")
     clock = None
     if chosen.within is not None:
         clock = threading.Timer(chosen.within, _thread.interrupt_main)
@@ -111,7 +126,10 @@ def main(words: Sequence[str] | None = None) -> int:
         for name in chosen.only or pieces:
             _one(study, name, pieces, folder, chosen)
     except KeyboardInterrupt:
-        print("stopped: the same call goes on where this one was", flush=True)
+        where = (
+            "where this one was" if chosen.store else "from the start of this piece (no --store)"
+        )
+        print(f"stopped: the same call goes on {where}", flush=True)
         return STOPPED
     finally:
         if clock is not None:
@@ -126,8 +144,6 @@ def _one(
     folder: Path,
     chosen: argparse.Namespace,
 ) -> None:
-    if name not in pieces:
-        raise PhasescopeError(f'{study.name} has no piece "{name}". Known: {", ".join(pieces)}.')
     file = chosen.out / f"{name}.zip"
     held = folder / file.name if (folder / file.name).exists() else None
     if file.exists() or (held is not None and not (chosen.tiny or chosen.again)):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import hashlib
+import http.client
 import os
 import sys
 import urllib.request
@@ -121,7 +122,7 @@ def _fetched(file: File) -> bytes:
     try:
         with urllib.request.urlopen(file.address, timeout=60) as answer:
             data = answer.read(LARGEST)
-    except OSError as problem:
+    except (OSError, http.client.HTTPException) as problem:
         reason = getattr(problem, "reason", problem)
         raise CorpusError(f"{file.address} cannot be read: {reason}.") from None
     found = hashlib.sha256(data).hexdigest()
