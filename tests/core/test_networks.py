@@ -46,6 +46,27 @@ SHAPES = {
     ),
     "strict": dataclasses.replace(BASE, positions="none", sees_itself=False),
 }
+PARTS = (
+    *("positions", "normalisation", "activation", "tied"),
+    *("sees_itself", "attention_bias", "bias", "scaled_embedding"),
+)
+# With those above every kind of positions meets every normalisation, and every switch both.
+MORE = (
+    ("alibi", "post", "relu", True, False, True, False, True),
+    ("learned", "none", "relu", True, True, True, True, False),
+    ("learned", "post", "gelu", False, False, False, True, True),
+    ("sinusoidal", "none", "gelu", False, True, True, False, False),
+    ("sinusoidal", "pre", "relu", True, False, False, True, True),
+    ("none", "pre", "relu", False, True, True, False, True),
+    ("none", "post", "gelu", True, True, True, True, False),
+)
+# An odd width has a last sine without its cosine.
+SHAPES |= {
+    f"{one[0]}, {one[1]}": dataclasses.replace(
+        BASE, width=5, heads=1, hidden=7, **dict(zip(PARTS, one, strict=True))
+    )
+    for one in MORE
+}
 
 
 @pytest.fixture(autouse=True)
@@ -99,6 +120,25 @@ def test_the_gradient_is_that_of_a_plain_decoder_in_pytorch(name):
     for parameter, slope in ours.items():
         wanted = theirs[parameter].grad.numpy()
         np.testing.assert_allclose(slope, wanted, rtol=1e-11, atol=1e-14, err_msg=parameter)
+
+
+@pytest.mark.parametrize("name", ["encoder layer", "alibi, post"])
+def test_with_dropout_the_loss_is_that_of_a_plain_decoder_with_the_same_masks(name):
+    shape = SHAPES[name]
+    net = decoder(shape)
+    windows = windows_of(shape)
+    key = jr.key(9)
+    B, T, H = len(windows), shape.context, shape.heads
+    stream = (B, T, shape.width)
+    sizes = [stream, *([(B, H, T, T), stream, (B, T, shape.hidden), stream] * shape.layers)]
+    masks = [
+        np.asarray(jr.bernoulli(jr.fold_in(key, number), 0.7, size)) / 0.7
+        for number, size in enumerate(sizes, 1)
+    ]
+    ours = float(jax.jit(loss)(net, jnp.asarray(windows), Dropping(0.3, key)))
+    theirs = plain_decoder.loss(by_name(net), shape, windows, masks=masks)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-13)
+    assert abs(ours - plain_decoder.loss(by_name(net), shape, windows)) > 1e-3
 
 
 def test_a_loop_in_pytorch_ends_where_the_replay_of_its_batches_does():
