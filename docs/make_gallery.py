@@ -7,7 +7,7 @@ missing, so a second time takes seconds. Pictures are small on purpose; `phasesc
 
     python docs/make_gallery.py regular_language/figure_2
 
-makes one figure again and leaves the others of the page as they are.
+makes one figure, again or for the first time, and leaves the others of the page as they are.
 """
 
 from __future__ import annotations
@@ -80,14 +80,12 @@ def page(study: ps.Study, drawings: list[Drawing]) -> str:
     return "\n".join([*head, *map(entry, drawings)])
 
 
-def with_entry(page: str, drawing: Drawing) -> str:
-    """A page with one of its figures, which has to be there, made again."""
-    parts = re.split(r"^(?=## )", page, flags=re.MULTILINE)
-    head = f"## {drawing.figure.id}\n"
-    if not any(part.startswith(head) for part in parts):
-        raise SystemExit(f"{drawing.figure.id} is not on the page: make the whole study.")
-    made = [entry(drawing) + "\n" if part.startswith(head) else part for part in parts]
-    return "".join(made).rstrip("\n") + "\n"
+def with_entry(page: str, drawing: Drawing, ids: Sequence[str]) -> str:
+    """A page with one of its figures made again, or made for the first time, in the order of the study's."""
+    head, *parts = re.split(r"^(?=## )", page, flags=re.MULTILINE)
+    entries = {part.partition("\n")[0].removeprefix("## "): part.rstrip("\n") for part in parts}
+    entries[drawing.figure.id] = entry(drawing).rstrip("\n")
+    return head + "\n\n".join(entries[name] for name in ids if name in entries) + "\n"
 
 
 def drawn(study: ps.Study, figures: Sequence[Figure], out: Path) -> list[Drawing]:
@@ -115,7 +113,8 @@ def make(name: str) -> None:
     for drawing in drawings:
         (folder / f"{drawing.figure.id}.webp").write_bytes(thumbnail(drawing.png))
     path = GALLERY / f"{study.name}.md"
-    path.write_text(with_entry(path.read_text(), *drawings) if one else page(study, drawings))
+    ids = [figure.id for figure in study.figures]
+    path.write_text(with_entry(path.read_text(), *drawings, ids) if one else page(study, drawings))
 
 
 if __name__ == "__main__":
