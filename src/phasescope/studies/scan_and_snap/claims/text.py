@@ -70,7 +70,7 @@ def attention_becomes_sparse(one, three):
         recorded.three_layers,
         expect="undecided",
         because="it becomes sparse and goes on moving: at the end its drift is up to {parts[0].value:.2g} of the largest with "
-        "one layer, and {parts[8].value:.2g} with three",
+        "one layer, and {parts[7].value:.2g} with three",
     ),
     id="fig7-freezes",
     kind="figure",
