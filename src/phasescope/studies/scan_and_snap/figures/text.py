@@ -15,10 +15,11 @@ NAMES = ("one layer", "three layers")
 
 @ps.figure("Figure 7", recorded.one_layer, recorded.three_layers, panels=(2, 5), size=(8.5, 4.0))
 def figure_7(one, three, axes):
-    """Attention of the lowest layer on one training sequence (rows are queries; black is the largest weight of a map), with one
-    layer (a to d) and with three (f to i), and by numbers (e, j), mean and range over seeds: its entropy over the start, and
-    its drift between records. With one layer {entropy:.0%} of the entropy is left; the drift at the end is {late:.0%} of the
-    largest, with three layers {late_three:.0%}: only where it is small is attention frozen."""
+    """Attention of the lowest layer on one training sequence (rows are queries; black is the largest weight of a map), with
+    one layer (a to d) and with three (f to i), and by numbers (e, j), mean and range over seeds: its entropy over the start,
+    and its drift, the total variation in {apart:.0f} updates. At the end {entropy:.0%} of the entropy is left with one layer
+    and {entropy_three:.0%} with three, and the drift is {late:.0%} and {late_three:.0%} of the largest: attention is sparse,
+    and where it looks goes on changing. It would be frozen if the drift were small."""
     told = {}
     for row, run, name in zip(axes.reshape(2, 5), (one, three), NAMES, strict=True):
         maps = run.shown_map.isel(head=0, seed=0)
@@ -37,7 +38,9 @@ def figure_7(one, three, axes):
         late = drift.isel(time=slice(-5, None)).mean("time") / drift.max("time")
         told |= {name: (float(left.isel(time=-1).mean("seed")), float(late.mean("seed")))}
     return {
+        "apart": float(one.time[1] - one.time[0]),
         "entropy": told["one layer"][0],
+        "entropy_three": told["three layers"][0],
         "late": told["one layer"][1],
         "late_three": told["three layers"][1],
     }
@@ -50,9 +53,10 @@ def _mean_and_range(axes, curve, color, label) -> None:
 
 @ps.figure("Figure 10", recorded.rates, panels=(1, 2), size=(7.0, 2.8))
 def figure_10(runs, axes):
-    """(a) The entropy of the lowest layer's attention on validation text at the end, against the rate: mean over seeds and one
-    standard deviation. From {first:g} to {last:g} it goes from {high:.2f} to {low:.2f} nats; uniform attention has
-    {uniform:.2f}. (b) The same over time, a line a rate: curves that still move have not converged."""
+    """(a) The entropy of the lowest layer's attention on validation text at the end, against the rate: mean over seeds and
+    one standard deviation. At {rate_0:g}, {rate_1:g}, {rate_2:g} and {rate_3:g} it is {end_0:.2f}, {end_1:.2f}, {end_2:.2f}
+    and {end_3:.2f} nats; uniform attention has {uniform:.2f}, one position 0. (b) The same over time, a line a rate: up to
+    update {until:.0f} a larger rate has the lower entropy, and not after that. Curves that still move have not converged."""
     entropy = lowest(runs.attention_entropy)
     ends = entropy.isel(time=-1)
     spread = ends.std("seed", ddof=1)
@@ -77,11 +81,13 @@ def figure_10(runs, axes):
     axes[1].locator_params(axis="x", nbins=4)
     ps.legend(axes[1])
     context = int(ps.number(runs, "context"))
+    means = entropy.mean("seed")
+    ordered = (means.isel(time=slice(1, None)).diff("rate") < 0).all("rate")
+    begins = int(ordered.cumprod("time").sum())
     return {
-        "first": float(runs.rate[0]),
-        "last": float(runs.rate[-1]),
-        "high": float(ends.mean("seed")[0]),
-        "low": float(ends.mean("seed")[-1]),
+        **{f"rate_{i}": float(rate) for i, rate in enumerate(runs.rate.values)},
+        **{f"end_{i}": float(end) for i, end in enumerate(ends.mean("seed").values)},
+        "until": float(runs.time[begins]),
         "uniform": float(np.log(np.arange(1, context + 1)).mean()),
     }
 
