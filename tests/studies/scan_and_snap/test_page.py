@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 import phasescope as ps
+from phasescope.records.evidence_file import read
 from phasescope.studies.scan_and_snap import closed_forms, study
+from phasescope.studies.scan_and_snap.claims import recorded
 from phasescope.studies.scan_and_snap.claims.attention import MIXTURES
 from phasescope.studies.scan_and_snap.claims.tables.mixtures import random_mixtures
+from phasescope.studies.scan_and_snap.claims.text import lowest
 from phasescope.studies.scan_and_snap.data import syn
 
 from ..contract import not_said
@@ -90,3 +93,34 @@ def test_the_page_says_how_far_figure_6_is_from_64_bits():
     assert 1e-8 < max(far) < 1e-6
     said = "entropies differ from those in float64 by less than 1e-6"
     assert not_said("scan_and_snap", said) == []
+
+
+def late_drift(piece):
+    """Over the last five records, over the largest, of every lane."""
+    drift = lowest(read(piece.file).attention_drift)
+    return drift.isel(time=slice(-5, None)).mean("time") / drift.max("time")
+
+
+def test_the_page_says_how_far_attention_on_text_still_moves():
+    one, three = (late_drift(piece).mean() for piece in (recorded.one_layer, recorded.three_layers))
+    long = late_drift(recorded.rates)
+    said = (
+        f"still change at {100 * float(one):.0f} % and {100 * float(three):.0f} % of their largest drift",
+        f"falls to between {100 * float(long.min()):.0f} % and {100 * float(long.max()):.0f} % of the largest",
+    )
+    assert not_said("scan_and_snap", *said) == []
+
+
+def test_the_page_says_how_far_rates_are_apart_early():
+    entropy = lowest(read(recorded.rates.file).attention_entropy)
+    at_end = entropy.sel(time=2000, rate=[0.5, 1.0])
+    apart = -at_end.mean("seed").diff("rate").item()
+    spread = at_end.std("seed", ddof=1)
+    clock = [float(entropy.sel(rate=rate, time=1000 / rate).mean()) for rate in (0.5, 1.0, 2.0)]
+    assert entropy.sel(time=3000, rate=[0.5, 1.0]).mean("seed").diff("rate").item() > 0
+    said = (
+        f"at their end by {apart:.3f} nats between the two smallest rates, where seeds differ by "
+        f"{spread.min():.2f} to {spread.max():.2f}, and by 3,000 no more",
+        "the three smaller rates have {:.2f}, {:.2f} and {:.2f} nats".format(*clock),
+    )
+    assert not_said("scan_and_snap", *said) == []
