@@ -1,4 +1,4 @@
-r"""Evidence of Figure 7 at its published size, to be recorded on one GPU, five seeds a piece:
+r"""Evidence of Figure 7 at its published size, five seeds a piece, which was recorded on a CPU:
 
 python -m phasescope.cli.recording regular_language --out FOLDER --store FOLDER --data DIR [--within SECONDS]
 """
