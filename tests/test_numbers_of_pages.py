@@ -240,3 +240,38 @@ def test_the_page_on_probes_has_how_often_a_plateau_of_noise_was_cut_short():
         f"most were cut short with 10% allowed, and {hundredth:.2%} with 1%"
     )
     assert missing("docs/probes.md", said) == []
+
+
+TEXT_COLUMNS = (
+    ("lazy_to_rich", "figure_2", "text_two_layer"),
+    ("scan_and_snap", "figure_7", "text_attention"),
+    ("regular_language", "figure_7", "text_gpt"),
+)
+TEXT_ROW = re.compile(r"^\| `(\w+)` \|(.*)\|$", re.MULTILINE)
+
+
+@pytest.mark.parametrize(("column", "place"), [*enumerate(TEXT_COLUMNS)])
+def test_the_page_on_text_has_the_settings_of_its_figures(column, place):
+    """Those that a paper states are in bold; `-` is for what does not apply."""
+    name, preset, arm = place
+    study = importlib.import_module(f"phasescope.studies.{name}").study
+    spec = study.specify(preset, arm)
+    protocol = study.protocols[preset]
+    table = (ROOT / "docs/text.md").read_text().partition("| field |")[2].partition("\n\n")[0]
+    said = {row[1]: row[2].split("|")[column].strip() for row in TEXT_ROW.finditer(table)}
+    assert len(said) > 30
+    stated = {*protocol.stated, *dict(protocol.varied)}
+    assert {field for field, cell in said.items() if cell.startswith("**")} == stated & {*said}
+    found = {field: cell.strip("*") for field, cell in said.items() if cell != "-"}
+    assert found == {field: as_cell(getattr(spec, field)) for field in found}
+
+
+def as_cell(value):
+    """A value of a field as the table of docs/text.md has it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None:
+        return "none"
+    if isinstance(value, str):
+        return value.partition("@")[0]
+    return f"{value:g}" if isinstance(value, float) or value < 10_000 else f"{value:,}"
