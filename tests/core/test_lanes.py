@@ -39,6 +39,12 @@ CHECKS = {
     "eventually": lambda ds: ps.eventually(ds.law > 1.2, enough=3),
     "joined": lambda ds: ps.positive(ds.signed) & ps.increasing(ds.law, along="time"),
     "guarded": lambda ds: ps.at_most(ds.law, 20.0) & ps.guard(ps.positive(ds.signed)),
+    "guarded by what fails too": lambda ds: (
+        ps.at_least(ds.signed, 0.1) & ps.guard(ps.positive(ds.signed))
+    ),
+    "guarded, and more": lambda ds: (
+        ps.guard(ps.positive(ds.signed)) & ps.positive(ds.law) & ps.increasing(ds.law, along="time")
+    ),
 }
 
 

@@ -1,5 +1,7 @@
 """Margins, the factor that turns an outcome, and the sources of numbers."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -53,6 +55,17 @@ def test_without_its_guards_a_verdict_is_that_of_the_other_checks():
 def test_a_guard_that_is_not_met_is_undecided_and_never_fails():
     found = ps.at_most([1.0], 2.0) & ps.guard(ps.positive([-1.0]))
     assert found.outcome.value == "undecided"
+
+
+def test_dead_evidence_refutes_nothing():
+    """A check that fails beside a guard that is not met is undecided, in whichever order they are joined."""
+    fails, flat = ps.at_most([3.0], 2.0), ps.guard(ps.positive([0.0], "movement"))
+    alive = ps.guard(ps.positive([1.0], "movement"))
+    for parts in itertools.permutations((fails, flat, alive, ps.positive([1.0]))):
+        found = ps.all_of(parts)
+        assert (found.outcome.value, found.margin, found.flips_at) == ("undecided", None, None)
+        assert found.unguarded.outcome.value == "fails"
+    assert (fails & alive).outcome.value == "fails"
 
 
 @pytest.mark.parametrize(

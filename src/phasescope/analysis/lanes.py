@@ -15,6 +15,7 @@ SWEPT = "swept"
 HOLDS = 1
 UNDECIDED = 0
 FAILS = -1
+UNMET = "unmet"  # the variable that says in which lanes a guard is not met, where there are guards
 
 
 def mark_swept(ds: xr.Dataset, axes: Iterable[Hashable]) -> xr.Dataset:
@@ -68,7 +69,7 @@ def lane_table(
 
 
 def join_lanes(first: xr.Dataset | None, second: xr.Dataset | None) -> xr.Dataset | None:
-    """Both statements, lane by lane: the worse outcome, the smaller margin."""
+    """Both statements, lane by lane: the worse outcome, the smaller margin; undecided where a guard is not met."""
     if first is None or second is None:
         return first if second is None else second
     try:
@@ -77,8 +78,22 @@ def join_lanes(first: xr.Dataset | None, second: xr.Dataset | None) -> xr.Datase
         return None
     a = first.outcome
     b = second.outcome
-    fails = (a == FAILS) | (b == FAILS)
-    undecided = (a == UNDECIDED) | (b == UNDECIDED)
-    outcome = xr.where(fails, FAILS, xr.where(undecided, UNDECIDED, HOLDS)).astype(np.int8)
+    unmet = unmet_in(first) | unmet_in(second)
+    outcome = worst_outcome(
+        fails=(a == FAILS) | (b == FAILS),
+        unknown=(a == UNDECIDED) | (b == UNDECIDED),
+        unmet=unmet,
+    )
     margin = xr.apply_ufunc(np.fmin, first.margin, second.margin).where(outcome != UNDECIDED)
-    return xr.Dataset({"outcome": outcome, "margin": margin})
+    return xr.Dataset({"outcome": outcome, "margin": margin, UNMET: unmet})
+
+
+def unmet_in(lanes: xr.Dataset) -> xr.DataArray:
+    """In which lanes a guard is not met."""
+    return lanes.get(UNMET, xr.zeros_like(lanes["outcome"], bool))
+
+
+def worst_outcome(fails: xr.DataArray, unknown: xr.DataArray, unmet: xr.DataArray) -> xr.DataArray:
+    """The outcome where something fails, is unknown, or a guard is not met: then nothing else counts."""
+    outcome = xr.where(fails, FAILS, xr.where(unknown, UNDECIDED, HOLDS))
+    return outcome.where(~unmet, UNDECIDED).astype(np.int8)

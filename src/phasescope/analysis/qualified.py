@@ -6,13 +6,15 @@ import dataclasses
 
 import xarray as xr
 
-from .lanes import HOLDS, UNDECIDED
+from .lanes import HOLDS, UNDECIDED, UNMET
 from .sources import Source, SourceKind
 from .verdict import Empty, Outcome, Verdict, undecided
 
 
 def guard(verdict: Verdict) -> Verdict:
     """A condition without which a row says nothing: something moved, the fit is a fit.
+
+    Where it is not met the row is undecided, whatever the other checks say.
 
         >>> ps.guard(ps.positive([0.0], "movement")).outcome.value
         'undecided'
@@ -24,8 +26,9 @@ def guard(verdict: Verdict) -> Verdict:
     outcome = Outcome.HOLDS if verdict.outcome == Outcome.HOLDS else Outcome.UNDECIDED
     lanes = verdict.lanes
     if lanes is not None:
-        held = xr.where(lanes.outcome == HOLDS, HOLDS, UNDECIDED)
-        lanes = lanes.assign(outcome=held, margin=lanes.margin * float("nan"))
+        met = lanes.outcome == HOLDS
+        held = xr.where(met, HOLDS, UNDECIDED)
+        lanes = lanes.assign({"outcome": held, "margin": lanes.margin * float("nan"), UNMET: ~met})
     return dataclasses.replace(
         verdict,
         outcome=outcome,

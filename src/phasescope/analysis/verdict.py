@@ -15,7 +15,7 @@ from typing import Literal
 
 import xarray as xr
 
-from .lanes import FAILS, HOLDS, UNDECIDED, join_lanes
+from .lanes import FAILS, HOLDS, UNDECIDED, UNMET, join_lanes
 from .sources import Source, SourceKind
 from .trace import Trace
 
@@ -49,7 +49,8 @@ Empty = Literal["", "vacuous", "trivial"]
 class Verdict:
     """What a check found.
 
-    `a & b` holds when both hold, fails when one fails, and is undecided otherwise.
+    `a & b` holds when both hold. It is undecided if a guard among them is not met, fails if one fails, and is undecided
+    otherwise; of a sweep, lane by lane.
 
         >>> verdict = ps.at_most([0.1, 0.7, 0.3], 0.5, "loss") & ps.positive([1.0])
         >>> verdict.outcome.value, verdict.where, verdict.at, verdict.value
@@ -116,6 +117,17 @@ class Verdict:
         return self.parts or (self,)
 
     @property
+    def has_unmet_guard(self) -> bool:
+        """Whether a guard is not met, so that the other checks say nothing.
+
+        >>> flat = ps.guard(ps.positive([0.0], "movement"))
+        >>> verdict = ps.at_most([0.9], 0.5, "loss") & flat
+        >>> verdict.has_unmet_guard, verdict.outcome.value
+        (True, 'undecided')
+        """
+        return any(part.is_guard and part.outcome != Outcome.HOLDS for part in self.elementary)
+
+    @property
     def unguarded(self) -> Verdict:
         """What the checks say without their guards: information beside an undecided verdict, not its outcome.
 
@@ -136,8 +148,8 @@ class Verdict:
         )
 
     def __and__(self, other: Verdict) -> Verdict:
-        outcomes = (self.outcome, other.outcome)
-        worst = next(o for o in (Outcome.FAILS, Outcome.UNDECIDED, Outcome.HOLDS) if o in outcomes)
+        lanes = join_lanes(_over_lanes(self, other), _over_lanes(other, self))
+        worst = _joint_outcome(self, other, lanes)
         decisive = self if self.outcome == worst else other
         parts = _said(self) + _said(other)
         failing = [part for part in parts if part.outcome == Outcome.FAILS]
@@ -157,7 +169,7 @@ class Verdict:
             sizes=_joint_sizes(self.sizes, other.sizes),
             sources=tuple(dict.fromkeys((*self.sources, *other.sources))),
             is_derived=any(part.is_derived for part in failing),
-            lanes=join_lanes(_over_lanes(self, other), _over_lanes(other, self)),
+            lanes=lanes,
             trace=_joint_trace(self) or _joint_trace(other),
         )
 
@@ -194,6 +206,15 @@ def all_of(verdicts: Iterable[Verdict]) -> Verdict:
     if not found:
         return undecided("there was nothing to check")
     return functools.reduce(operator.and_, found)
+
+
+def _joint_outcome(first: Verdict, second: Verdict, lanes: xr.Dataset | None) -> Outcome:
+    """The worst of two outcomes. Where a guard is not met a failure says nothing: of a sweep, that of another lane does."""
+    if first.has_unmet_guard or second.has_unmet_guard:
+        fails = lanes is not None and bool((lanes["outcome"] == FAILS).any())
+        return Outcome.FAILS if fails else Outcome.UNDECIDED
+    order = (Outcome.FAILS, Outcome.UNDECIDED, Outcome.HOLDS)
+    return min(first.outcome, second.outcome, key=order.index)
 
 
 def _said(verdict: Verdict) -> tuple[Verdict, ...]:
@@ -239,7 +260,8 @@ def _over_lanes(verdict: Verdict, other: Verdict) -> xr.Dataset | None:
         return verdict.lanes
     codes = {outcome: code for code, outcome in OUTCOMES.items()}
     margin = float("nan") if verdict.margin is None else verdict.margin
-    return xr.Dataset({"outcome": codes[verdict.outcome], "margin": margin})
+    found = {"outcome": codes[verdict.outcome], "margin": margin}
+    return xr.Dataset(found | {UNMET: verdict.has_unmet_guard})
 
 
 def _joint_trace(verdict: Verdict) -> Trace | None:
