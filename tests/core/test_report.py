@@ -252,6 +252,26 @@ def test_no_column_is_lost_in_a_narrow_terminal():
     assert "where" in text and "time=3" in text
 
 
+@pytest.mark.parametrize("width", [80, 90, 100, 115, 116, 140])
+def test_nothing_of_a_ledger_is_cut_off_by_a_narrow_terminal(width):
+    log = "folder/of/all/my/runs/seed_17/modes.csv (CSV, sha256 22052a7f11f6)"
+    cells = {
+        "claim": "a_claim_with_quite_a_long_name_as_they_are",
+        "measured": "the largest gap is 0.25 (0.5 against 0.25), " * 4,
+        "required": "never above 0.5 where the time is short, " * 4,
+        "where": "time=10, mode=17, seed=1234",
+    }
+    page = report.ledger_text(Ledger((row(**cells, runs=(f"logged:{log}",)),)), width=width)
+    table, caption = page.split("§ judged on", 1)
+    _, heads, _, *lines = table.splitlines()
+    names = heads.split()
+    starts = [heads.index(name) for name in names]
+    for name, start, end in zip(names, starts, [*starts[1:], None], strict=True):
+        found = "".join("".join(line[start:end].split()) for line in lines)
+        assert found == "".join(cells.get(name, found).split())
+    assert "".join(log.split()) in "".join(caption.split())
+
+
 def test_an_empty_ledger_says_so():
     assert "empty" in report.ledger_text(Ledger(()))
     assert "empty" in report.ledger_html(Ledger(()))

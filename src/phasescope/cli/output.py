@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..ledger.markup import visible
+from .terminal import PlainConsole, plain_table, show_line
 from .terminal import emit as emit
-from .terminal import plain_table, show_line
 
 if TYPE_CHECKING:
     from ..ledger.ledger import Ledger
@@ -35,7 +35,7 @@ def show_ledger(ledger: Ledger, why: bool = False, traceback: bool = False) -> N
     """
     from ..ledger.text import ledger_table, sums
 
-    show_line(ledger_table(ledger, why))
+    show_line(ledger_table(ledger, why, PlainConsole().width))
     for line in sums(ledger):
         show_line(line)
     show_line(_in_sum(ledger))

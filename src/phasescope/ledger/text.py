@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from .ledger import Ledger, Row
 
 HEADS = ("regime", "word", "margin", "measured", "required", "where")
+CLAIM = 14  # signs of a claim's name that stand on one line
+ROOMY = 116  # signs of a terminal in which a table fits whose columns have their least widths
 
 
 def ledger_text(ledger: Ledger, width: int | None = None) -> str:
@@ -50,7 +52,7 @@ def ledger_text(ledger: Ledger, width: int | None = None) -> str:
     console = Console(
         file=page, width=wide, color_system=None, legacy_windows=False, force_jupyter=False
     )
-    console.print(ledger_table(ledger))
+    console.print(ledger_table(ledger, width=wide))
     return "\n".join([*(line.rstrip() for line in page.getvalue().splitlines()), *sums(ledger)])
 
 
@@ -89,8 +91,21 @@ def _errors(rows: list[Row]) -> Iterator[str]:
         yield f"  ! {', '.join(names)} {fault}"
 
 
-def ledger_table(ledger: Ledger, why: bool = False) -> Table:
-    """The ledger for a terminal; words and symbols as well as colours. `why` adds the reasons."""
+def ledger_table(ledger: Ledger, why: bool = False, width: int | None = None) -> Table:
+    """The ledger for a terminal; words and symbols as well as colours. `why` adds the reasons.
+
+    Where it would be wider than `width`, cells are folded until it fits: a table that does not fit is cut off.
+    """
+    from rich.console import Console
+
+    table = _table(ledger, why)
+    if width is None or width >= ROOMY or Console(width=10**6).measure(table).maximum <= width:
+        return table
+    return _table(ledger, why, width)
+
+
+def _table(ledger: Ledger, why: bool, narrow: int | None = None) -> Table:
+    """The table; for a narrow terminal of so many signs without least widths, and with one space between columns."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -103,11 +118,16 @@ def ledger_table(ledger: Ledger, why: bool = False) -> Table:
         caption_justify="left",
         pad_edge=False,
         collapse_padding=True,
+        padding=(0, 1 if narrow is None else 0),
     )
     longest = max((len(row.claim) for row in ledger), default=0)
-    table.add_column("claim", overflow="fold", min_width=min(longest, 14))
+    if narrow is None:
+        table.add_column("claim", overflow="fold", min_width=min(longest, CLAIM))
+    else:
+        table.add_column("claim", overflow="fold", width=min(longest, max(CLAIM, narrow // 6)))
     for name in HEADS:
-        table.add_column(name, overflow="fold", min_width=6 if name == "margin" else 9)
+        least = 6 if name == "margin" else 9
+        table.add_column(name, overflow="fold", min_width=least if narrow is None else None)
     for study in studies:
         if len(studies) > 1:
             table.add_row(Text(one_line(study), style="bold"))
