@@ -21,6 +21,7 @@ import phasescope as ps
 nan = float("nan")
 run = lambda **more: ps.run("regular_language", "symmetric", preset="tiny", store=False, **more)
 sweep = lambda **more: ps.sweep("regular_language", "symmetric", preset="tiny", store=False, **more)
+logged = lambda **more: ps.logged({"step": [0, 1], "loss": [1.0, 0.5]}, **more)
 questions = {
     "seed=1.5": lambda: run(seed=1.5),
     "seed=1.0": lambda: run(seed=1.0),
@@ -77,6 +78,12 @@ questions = {
     "a file of text": lambda: ps.run("/etc/passwd", "arm"),
     "open(3)": lambda: ps.open(3),
     "open('')": lambda: ps.open(""),
+    "rename=[loss]": lambda: logged(rename=["loss"]),
+    "dims=mode": lambda: logged(dims="mode"),
+    "along=seed": lambda: logged(along="seed"),
+    "numbers=[3]": lambda: logged(numbers=[3]),
+    "numbers={width: [1, 1]}": lambda: logged(numbers={"width": np.ones(2)}),
+    "unit=0.1": lambda: logged(unit="0.1"),
     "a task": lambda: __import__("phasescope.verbs.sweep_layout", fromlist=["Task"]).Task(
         "regular_language", "symmetric", "tiny", (), 0, (("lam", (2.0, nan, 3.0)),), None, 3
     ).job(ps.find("regular_language"), ps.find("regular_language").arm("symmetric")),
@@ -204,6 +211,18 @@ KEEP = 'SpecError: regular_language.symmetric: keep is a list of names, such as 
         (
             "a file of text",
             "StudyNotFound: /etc/passwd is no Python file: the name of a study's file ends in .py.",
+        ),
+        ("rename=[loss]", "SpecError: rename has values by name, got rename=['loss']."),
+        ("dims=mode", "SpecError: dims has values by name, got dims='mode'."),
+        ("along=seed", "SpecError: along has values by name, got along='seed'."),
+        ("numbers=[3]", "SpecError: numbers has values by name, got numbers=[3]."),
+        (
+            "numbers={width: [1, 1]}",
+            "SpecError: numbers has values of fields of a Spec, as a run is asked for with; width has ndarray.",
+        ),
+        (
+            "unit=0.1",
+            "SpecError: unit is how much time one step is, a number above 0, got unit='0.1'.",
         ),
         ("open(3)", "SpecError: a run is an id, or the path of a folder or file, got 3."),
         ("open('')", "SpecError: a run is an id, or the path of a folder or file, got ''."),

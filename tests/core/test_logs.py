@@ -255,7 +255,11 @@ BAD_TEXT = {
     "no_time": ("loss,accuracy\n0,1\n0,2\n", 'Name it: time="..."'),
     "same_name": ("step,loss,loss\n0,1,2\n", 'two columns "loss"'),
     "only_times": ("step,name\n0,a\n", "nothing but times"),
-    "words": ("step,loss\nzero,1\n", "none of its columns is called step"),
+    "words": ("step,loss\nzero,1\n", "no column of numbers is called step"),
+    "names_again": (
+        "step,loss\n0,1\n5,2\nstep, loss\n0,1\n",
+        "line 4 is the line of names again. A run that was begun twice is two logs",
+    ),
     "quote": ('step,loss\n0,"1\n', "cannot be read as CSV"),
 }
 
@@ -409,8 +413,42 @@ def test_axes_that_cannot_be_called_so_are_one_clear_error(dims, said):
 
 
 def test_numbers_of_numpy_are_numbers_of_a_spec():
-    ds = ps.logged({"step": STEPS, "loss": LOSS}, numbers={"width": np.int64(3)})
-    assert json.loads(ds.attrs["spec"]) == {"width": 3}
+    numbers = {"width": np.int64(3), "rate": np.array(0.5), "task": "first"}
+    ds = ps.logged({"step": STEPS, "loss": LOSS}, numbers=numbers)
+    assert json.loads(ds.attrs["spec"]) == {"width": 3, "rate": 0.5, "task": "first"}
+
+
+def test_a_column_of_numbers_with_words_in_it_is_left_out_with_a_warning(tmp_path):
+    text = "step,loss,accuracy,name\n0,1,None,a\n10,,0.5,b\n"
+    with pytest.warns(UserWarning, match=r'are left out: "accuracy" \("None"\)\. A number'):
+        ds = ps.logged(write(tmp_path, "log.csv", text))
+    assert list(ds.data_vars) == ["loss"]
+
+
+def test_a_clock_beside_the_steps_is_said_to_be_taken_for_the_times():
+    columns = {"step": STEPS, "time": 1.7e9 + STEPS, "loss": LOSS}
+    with pytest.warns(UserWarning, match='clock: time="step", rename={"time": "clock"}'):
+        ds = ps.logged(columns)
+    assert ds.time[0] == 1.7e9
+    np.testing.assert_array_equal(ps.logged(columns, time="time").time, ds.time)
+    clock = ps.logged(columns, time="step", rename={"time": "clock"})
+    np.testing.assert_array_equal(clock.time, STEPS)
+
+
+def test_none_among_numbers_is_unknown():
+    ds = ps.logged({"step": STEPS, "loss": LOSS, "accuracy": [None, 0.5, None]})
+    np.testing.assert_array_equal(ds.accuracy, [np.nan, 0.5, np.nan])
+
+
+def test_the_index_of_a_table_of_pandas_may_be_the_steps():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"step": STEPS, "loss": LOSS}).set_index("step")
+    np.testing.assert_array_equal(ps.logged(table).time, STEPS)
+
+
+def test_a_list_of_records_is_answered_with_what_makes_a_table_of_it():
+    with pytest.raises(ps.LogError, match=r"pandas\.DataFrame\(records\) makes a table\."):
+        ps.logged([{"step": 0, "loss": 1.0}, {"step": 1, "loss": 0.5}])
 
 
 def test_a_list_that_is_no_array_is_one_clear_error():
@@ -422,6 +460,9 @@ def test_a_list_of_losses_as_a_loop_in_torch_collects_them_is_read():
     torch = pytest.importorskip("torch")
     losses = [torch.tensor(x, requires_grad=True) for x in (1.0, 0.5)]
     np.testing.assert_array_equal(ps.logged({"step": [0, 1], "loss": losses}).loss, [1.0, 0.5])
+    halves = [loss.bfloat16() for loss in losses]  # which NumPy has not
+    for found in (halves, torch.stack(halves)):
+        np.testing.assert_array_equal(ps.logged({"step": [0, 1], "loss": found}).loss, [1.0, 0.5])
 
 
 def test_arrays_of_different_lengths_are_refused():
@@ -517,6 +558,45 @@ def test_a_name_that_could_not_be_read_again_is_refused_at_the_first_record(name
             log(0, loss=1.0, **{name: 2.0})
         log(0, loss=1.0)
     assert list(ps.logged(tmp_path / "log.csv").data_vars) == ["loss"]
+
+
+@pytest.mark.parametrize(
+    ("step", "values", "said"),
+    [
+        ("0", {"loss": 1.0}, "a record begins with its step, a number, got '0'"),
+        (None, {"loss": 1.0}, "a record begins with its step"),
+        (True, {"loss": 1.0}, "a record begins with its step"),
+        (np.arange(2), {"loss": 1.0}, "a record begins with its step"),
+        (0, {}, "a record has numbers beside its step"),
+        (0, {"loss": 1.0, "gaps": []}, "gaps is an array without numbers"),
+        (0, {"loss": 1.0, "eigenvalue": 1 + 2j}, "log its real and its imaginary part"),
+        (0, {"loss": 1.0, "eigenvalues": np.ones(2) * 1j}, "log its real and its imaginary part"),
+    ],
+)
+def test_a_record_that_would_lose_something_is_refused(step, values, said, tmp_path):
+    with ps.Log(tmp_path / "log.csv") as log:
+        with pytest.raises(ps.LogError) as error:
+            log(step, **values)
+        log(0, loss=1.0)
+    assert said in str(error.value)
+    assert (tmp_path / "log.csv").read_text() == "step,loss\n0,1.0\n"
+
+
+def test_a_step_of_numpy_or_torch_is_a_number(tmp_path):
+    torch = pytest.importorskip("torch")
+    with ps.Log(tmp_path / "log.csv") as log:
+        for step in (np.int64(0), torch.tensor(1), np.array(2), np.float32(2.5)):
+            log(step, loss=1.0)
+    assert (tmp_path / "log.csv").read_text() == "step,loss\n0,1.0\n1,1.0\n2,1.0\n2.5,1.0\n"
+
+
+def test_a_log_that_cannot_be_written_is_one_clear_error(tmp_path):
+    with pytest.raises(ps.LogError, match="there is no folder"):
+        ps.Log(tmp_path / "nowhere" / "log.csv")
+    with ps.Log(tmp_path / "log.csv") as log:
+        pass
+    with pytest.raises(ps.LogError, match="the log is closed"):
+        log(0, loss=1.0)
 
 
 def test_two_numbers_of_one_name_are_refused_at_the_first_record(tmp_path):

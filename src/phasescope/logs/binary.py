@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import LogError, MissingExtra
-from .columns import Columns
+from .columns import Columns, at_most
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 LARGEST = 2**30  # bytes that the arrays of a compressed log may take
 EVENTS = "events.out.tfevents"
 NO_SCALARS = ("histograms", "images", "audio", "tensors")  # kinds of tags that are left out
-NAMED = 6  # of what was left out, so many are named
 
 
 def missing(what: str, library: str) -> MissingExtra:
@@ -175,12 +174,6 @@ def _warn_of_others(source: Path, tags: list[str]) -> None:
             f"{source}: a log has the scalars of one folder. Left out: {'; '.join(left_out)}.",
             stacklevel=2,
         )
-
-
-def at_most(names: list[str]) -> str:
-    """The first names of a list, and how many more there are."""
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return f"{', '.join(names[:NAMED])}{more}"
 
 
 def _scalar_tensors(tag: str, events: list[tuple[int, Any]]) -> dict[str, list[tuple[int, float]]]:

@@ -11,7 +11,14 @@ import numpy as np
 from ..errors import LogError
 
 Columns = dict[str, np.ndarray]
+NAMED = 6  # of what was left out, so many are named
 INDEXED = re.compile(r"(?P<name>.+)\[(?P<index>\d+(?:,\d+)*)\]")
+
+
+def at_most(names: list[str]) -> str:
+    """The first names of a list, and how many more there are."""
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"{', '.join(names[:NAMED])}{more}"
 
 
 def names_of_entries(name: str, value: np.ndarray) -> list[str]:

@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import LogError
-from .columns import Columns
+from .columns import Columns, at_most
 
 BETWEEN = " - "  # what W&B puts between the name of a run and a metric
 RANGES = ("__MIN", "__MAX")  # what W&B adds for every metric of a chart
 WANDB_STEP = "Step"
+LONGEST = 40  # signs of a word that a warning quotes
 INDEX = (
     "",
     "Unnamed: 0",
@@ -24,17 +25,30 @@ INDEX = (
 def read_text(file: Path) -> Columns:
     """The columns of a CSV or TSV file that are numbers; an empty cell is NaN, a column of words is left out.
 
-    A first column without a name, as pandas writes its index, is left out.
+    A first column without a name, as pandas writes its index, is left out. A warning names columns of which some cells
+    are numbers and others words.
     A last line without its end may be cut off in the middle of a number: it is left out, with a warning.
 
-    **Raises:** `LogError` for a file without a header or records, or with a line of another length.
+    **Raises:** `LogError` for a file without a header or records, with a line of another length, or with its header again.
     """
     header, rows = _lines(file)
-    return {
-        name: numbers
-        for name, cells in zip(header, zip(*rows, strict=True), strict=True)
-        if (numbers := _numbers(cells)) is not None and not (name == header[0] and name in INDEX)
-    }
+    columns: Columns = {}
+    mixed: list[str] = []
+    for name, cells in zip(header, zip(*rows, strict=True), strict=True):
+        numbers = _numbers(cells)
+        if numbers is None:
+            words = [cell for cell in cells if _numbers((cell,)) is None]
+            numbered = any(cell.strip() and _numbers((cell,)) is not None for cell in cells)
+            mixed += [f'"{name}" ("{words[0][:LONGEST]}")'] if numbered else []
+        elif not (name == header[0] and name in INDEX):
+            columns[name] = numbers
+    if mixed:
+        warnings.warn(
+            f"{file}: columns of numbers with words among them are left out: {at_most(mixed)}. A number that is unknown is an "
+            "empty cell, or nan.",
+            stacklevel=2,
+        )
+    return columns
 
 
 def _lines(file: Path) -> tuple[list[str], list[list[str]]]:
@@ -63,6 +77,10 @@ def _lines(file: Path) -> tuple[list[str], list[list[str]]]:
     if twice:
         raise LogError(f'{file} has two columns "{min(twice)}".')
     for number, line in numbered[1:]:
+        if [name.strip() for name in line] == header:
+            raise LogError(
+                f"{file}, line {number} is the line of names again. A run that was begun twice is two logs."
+            )
         if len(line) != len(header):
             raise LogError(
                 f"{file}, line {number} has {len(line)} cells, and the line of names has {len(header)}."

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -49,7 +51,8 @@ def logged(
       files or folders of TensorBoard.
     - `rename`: names in the log, and the observables that they are: `{"train/loss": "loss"}`.
     - `time`: the name in the log of what counts time; by default the first of `time`, `step`, `_step`,
-      `Step`, `global_step`, `iteration`, `epoch` that is there.
+      `Step`, `global_step`, `iteration`, `epoch` that is there, with a warning if columns have `time`, which may be
+      a clock, and another of them.
     - `unit`: how much time one step is, such as a learning rate where a theorem counts `eta` times steps.
     - `dims`: names for the axes of arrays, without time: `{"progress": "mode"}`.
     - `along`: what the several logs differ in, and its values: `{"epsilon": [1e-2, 1e-3]}`; by default
@@ -67,6 +70,14 @@ def logged(
     **Raises:** `LogError` for a file that is no log, has no records or other columns than were named, or
     whose times are missing or do not rise; `MissingExtra` if its reader is not installed.
     """
+    for option, names in (
+        ("rename", rename),
+        ("dims", dims),
+        ("along", along),
+        ("numbers", numbers),
+    ):
+        if names is not None and not isinstance(names, Mapping):
+            raise SpecError(f"{option} has values by name, got {option}={names!r}.")
     several = isinstance(source, Sequence) and not isinstance(source, str | os.PathLike)
     if several and not source:
         raise LogError("there is no log in an empty list.")
@@ -131,9 +142,14 @@ def _from_columns(
 ) -> xr.Dataset:
     _check_known(rename, columns, where)
     column = _time_name(time, list(columns), rename, where)
+    if time is None and TIME not in rename.values():
+        _warn_of_clock(column, list(columns), where)
     values = columns.pop(column)
     if values.ndim != 1 or values.dtype.kind not in "iuf":
-        raise LogError(f'{where}: "{column}" is not a list of numbers, as times are.')
+        table = ". Of records one by one pandas.DataFrame(records) makes a table" * (
+            not values.ndim
+        )
+        raise LogError(f'{where}: "{column}" is not a list of numbers, as times are{table}.')
     variables: dict[str, Any] = {}
     for name, x in columns.items():
         new = rename.get(name, name)
@@ -206,9 +222,20 @@ def _time_name(
     if found is None:
         listed = ", ".join(dict.fromkeys(known)) or "none"
         raise LogError(
-            f'{where}: none of its columns is called step or time ({listed}). Name it: time="...".'
+            f'{where}: no column of numbers is called step or time ({listed}). Name it: time="...".'
         )
     return found
+
+
+def _warn_of_clock(column: str, known: Sequence[str], where: str) -> None:
+    """Say that a column called time was taken for the times where another counts steps: it may be a clock."""
+    steps = next((name for name in CALLED if name != TIME and name in known), None)
+    if column == TIME and steps is not None:
+        warnings.warn(
+            f'{where} has "{TIME}" and "{steps}": "{TIME}" was taken for its times. If that is a clock: time="{steps}", '
+            f'rename={{"{TIME}": "clock"}}.',
+            stacklevel=2,
+        )
 
 
 def _check_times(times: np.ndarray, where: str) -> None:
@@ -279,7 +306,7 @@ def as_evidence(
     end: float | None = None,
 ) -> xr.Dataset:
     """The dataset with the attributes and coordinates of a run, and where it came from; the rest as for `logged`."""
-    if not np.isfinite(unit) or unit <= 0:
+    if not isinstance(unit, Real) or not np.isfinite(unit) or unit <= 0:
         raise SpecError(f"unit is how much time one step is, a number above 0, got unit={unit!r}.")
     words = {"symbol": "t", "long_name": "time"} | ({"units": "steps"} if unit == 1 else {})
     times = [float(f"{t:.15g}") for t in ds[TIME].values * unit]  # as the times of runs are
@@ -295,8 +322,23 @@ def as_evidence(
     if arm is not None:
         said["arm"] = arm
     if numbers is not None:
-        plain = {name: x.item() if isinstance(x, np.generic) else x for name, x in numbers.items()}
-        said["spec"] = json.dumps(plain, sort_keys=True)
+        said["spec"] = json.dumps(_plain(numbers), sort_keys=True)
     if end is not None:
         said["planned_end"] = float(end)
     return ds.assign_coords(coords).assign_attrs(said)
+
+
+def _plain(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a Spec as plain values; numbers of NumPy and torch are numbers."""
+    plain = {
+        name: x.item() if hasattr(x, "item") and not getattr(x, "ndim", 0) else x
+        for name, x in numbers.items()
+    }
+    for name, x in plain.items():
+        try:
+            json.dumps(x)
+        except (TypeError, ValueError):
+            raise SpecError(
+                f"numbers has values of fields of a Spec, as a run is asked for with; {name} has {type(x).__name__}."
+            ) from None
+    return plain

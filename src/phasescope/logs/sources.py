@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 from collections.abc import Mapping
@@ -14,7 +15,6 @@ import xarray as xr
 from ..errors import LogError
 from .binary import (
     EVENTS,
-    at_most,
     event_files,
     folders_with_events,
     read_events,
@@ -22,7 +22,7 @@ from .binary import (
     read_npz,
     read_parquet,
 )
-from .columns import Columns
+from .columns import Columns, at_most
 from .delimited import is_wandb_chart, read_text, runs_of_chart
 from .origin import Origin, digest_of_arrays, digest_of_files, origins
 
@@ -53,6 +53,7 @@ def read(source: Any) -> list[Found]:
     if isinstance(source, str | os.PathLike):
         return _read_path(Path(source))
     if isinstance(source, Mapping) or hasattr(source, "columns"):
+        source = _with_index(source)
         arrays = {str(name): _as_array(str(name), source[name]) for name in source}
         origin = Origin("arrays in memory", "arrays", digest_of_arrays(arrays))
         return [Found(arrays, (origin,))]
@@ -61,19 +62,34 @@ def read(source: Any) -> list[Found]:
     )
 
 
+def _with_index(source: Any) -> Any:
+    """A table of pandas with its index among its columns, if that has a name of its own: the steps may be there."""
+    name = getattr(getattr(source, "index", None), "name", None)
+    return source if name is None or name in source else source.reset_index()
+
+
 def _as_array(name: str, values: Any) -> np.ndarray:
-    """What stands under a name, as an array: also a tensor of torch, or a list of them as a loop collects it."""
+    """What stands under a name, as an array: also a tensor of torch, or a list of them as a loop collects it.
+
+    Of numbers with None among them, as where nothing was measured, None is NaN.
+    """
     try:
         if isinstance(values, list | tuple):
             values = [_without_gradient(one) for one in values]
-        return np.asarray(_without_gradient(values))
+        array = np.asarray(_without_gradient(values))
+        with contextlib.suppress(ValueError, TypeError):
+            array = array.astype(float) if array.dtype.hasobject else array
+        return array
     except (ValueError, TypeError, RuntimeError) as problem:
         said = str(problem).partition("\n")[0].rstrip(".")
         raise LogError(f'arrays in memory: "{name}" is no array: {said}.') from None
 
 
 def _without_gradient(x: Any) -> Any:
-    return x.detach().cpu() if hasattr(x, "detach") else x
+    if not hasattr(x, "detach"):
+        return x
+    x = x.detach().cpu()
+    return x.float() if str(x.dtype) == "torch.bfloat16" else x  # which NumPy has not
 
 
 def _of_dataset(ds: xr.Dataset) -> Origin:

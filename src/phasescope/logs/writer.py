@@ -47,10 +47,18 @@ class Log:
             if not resume:
                 raise LogError(f"{self.file} is there already. resume=True goes on with it.")
             self._go_on()
-        self._opened = self.file.open("a", encoding="utf-8", newline="")
+        if not self.file.parent.is_dir():
+            raise LogError(f"{self.file}: there is no folder {self.file.parent}. Make it first.")
+        try:
+            self._opened = self.file.open("a", encoding="utf-8", newline="")
+        except OSError as problem:
+            raise LogError(f"{self.file} cannot be written: {problem.strerror}.") from None
 
-    def __call__(self, step: float, /, **values: Any) -> None:
+    def __call__(self, step: Any, /, **values: Any) -> None:
         """Write one record."""
+        if self._opened.closed:
+            raise LogError(f"{self.file}: the log is closed.")
+        step = _as_step(step, self.file)
         if not np.isfinite(step) or not step > self._last:
             raise LogError(f"{self.file}: times rise: {step} does not come after {self._last:g}.")
         for name in values:
@@ -62,6 +70,8 @@ class Log:
         if twice:
             raise LogError(f'{self.file}: two numbers would be called "{min(twice)}".')
         if self._header is None:
+            if not cells:
+                raise LogError(f"{self.file}: a record has numbers beside its step, by name.")
             self._write(header)
             self._header = header
         if header != self._header:
@@ -69,7 +79,7 @@ class Log:
             raise LogError(
                 f"{self.file}: every record has the same names in the same order and shape; this one differs in {odd[0]}."
             )
-        self._write([step if isinstance(step, int) else float(step), *cells])
+        self._write([step, *cells])
         self._last = float(step)
 
     def close(self) -> None:
@@ -120,11 +130,27 @@ def _check_name(name: str, file: Path) -> None:
         )
 
 
+def _as_step(step: Any, file: Path) -> int | float:
+    """The step as a number of Python: also one of NumPy, or a tensor of one number."""
+    if isinstance(step, np.generic | np.ndarray) or hasattr(step, "detach"):
+        step = step.item() if step.ndim == 0 else step
+    if isinstance(step, bool) or not isinstance(step, int | float):
+        raise LogError(f"{file}: a record begins with its step, a number, got {step!r}.")
+    return step
+
+
 def _as_array(name: str, value: Any, file: Path) -> np.ndarray:
     """A number, an array, or a tensor of PyTorch on any device, as an array."""
     if hasattr(value, "detach"):
-        value = value.detach().cpu().double()  # NumPy has no bfloat16
+        value = value.detach().cpu()
+        value = value if value.is_complex() else value.double()  # NumPy has no bfloat16
     try:
-        return np.asarray(value, float)
+        array = np.asarray(value)
+        array = array if array.dtype.kind == "c" else np.asarray(array, float)
     except (TypeError, ValueError):
         raise LogError(f"{file}: {name} is neither a number nor an array: {value!r}.") from None
+    if array.dtype.kind == "c":
+        raise LogError(f"{file}: {name} is complex: log its real and its imaginary part.")
+    if not array.size:
+        raise LogError(f"{file}: {name} is an array without numbers.")
+    return array
