@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -61,10 +61,10 @@ class Study:
     reason. `answers`: what its authors say to claims, by id, from `ps.answer`.
     `axes`: what the axes of observables count, by name, for the labels of plots; fields need none.
 
-    **Raises:** `SpecError` if a field has a name that the verbs use themselves, if two Specs of the study
-    define a field of one name differently, if a preset is of a Spec that no arm takes or gives a field
-    two values, if a protocol is of no preset or an answer to no claim, or if `link` is no address of
-    the web.
+    **Raises:** `SpecError` if arms, claims or figures are no tuples, if one of the claims is none, if a
+    field has a name that the verbs use themselves, if two Specs of the study define a field of one name
+    differently, if a preset is of a Spec that no arm takes or gives a field two values, if a protocol is
+    of no preset or an answer to no claim, or if `link` is no address of the web.
     """
 
     name: str
@@ -83,6 +83,7 @@ class Study:
     axes: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        _check_lists(self)
         taken = sorted(RESERVED & self.fields.keys())
         if taken:
             raise SpecError(
@@ -191,6 +192,22 @@ class Study:
 def specs_of(preset: Preset) -> tuple[Spec, ...]:
     """The Specs of a preset, one for each kind of arm that it speaks of."""
     return preset if isinstance(preset, tuple) else (preset,)
+
+
+def _check_lists(study: Study) -> None:
+    """What there are several of is a tuple, also of one, and claims are what `ps.claim` makes."""
+    for what in ("arms", "claims", "figures"):
+        several: Any = getattr(study, what)
+        if not isinstance(several, Sequence) or isinstance(several, str):
+            raise SpecError(
+                f"{study.name}: its {what} are several, such as {what}=(one,), got {type(several).__name__}."
+            )
+    for one in study.claims:
+        if not isinstance(one, Claim):
+            name = getattr(one, "__name__", repr(one))
+            raise SpecError(
+                f"{study.name}: {name} is no claim: @ps.claim(...) before a function makes one of it."
+            )
 
 
 def _check_citation(study: Study) -> None:

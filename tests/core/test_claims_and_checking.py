@@ -80,6 +80,21 @@ def test_a_claim_that_gives_no_verdict_is_named():
         vague(xr.Dataset())
 
 
+@pytest.mark.parametrize("kind", ["NoneType", "dict"])
+def test_a_table_that_is_no_dataset_is_named(kind):
+    def my_run():
+        return {"NoneType": None, "dict": {"loss": [1.0, 0.5]}}[kind]
+
+    @ps.claim("Lemma", ps.tables(my_run))
+    def the_loss_falls(run):
+        """The loss falls."""
+        return ps.decreasing(run.loss)
+
+    [row] = ledger(the_loss_falls)
+    assert row.error
+    assert f"my_run, which ps.tables calls, returned {kind}, not a dataset" in row.measured
+
+
 def test_a_regime_may_be_given_once():
     with pytest.raises(
         PlanError, match="Theorem 1: each regime may be given once, got theory, theory"

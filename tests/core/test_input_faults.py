@@ -22,6 +22,10 @@ nan = float("nan")
 run = lambda **more: ps.run("regular_language", "symmetric", preset="tiny", store=False, **more)
 sweep = lambda **more: ps.sweep("regular_language", "symmetric", preset="tiny", store=False, **more)
 logged = lambda **more: ps.logged({"step": [0, 1], "loss": [1.0, 0.5]}, **more)
+@ps.claim("my notebook", ps.on("training", ps.tables(logged)), kind="monotone")
+def judged(run):
+    return True
+
 questions = {
     "seed=1.5": lambda: run(seed=1.5),
     "seed=1.0": lambda: run(seed=1.0),
@@ -84,6 +88,11 @@ questions = {
     "numbers=[3]": lambda: logged(numbers=[3]),
     "numbers={width: [1, 1]}": lambda: logged(numbers={"width": np.ones(2)}),
     "unit=0.1": lambda: logged(unit="0.1"),
+    "evidence=log.csv": lambda: ps.check("regular_language", claim="eq.2", evidence="log.csv"),
+    "evidence=[log.csv]": lambda: ps.draw("regular_language", figure="figure_2", evidence=["log.csv"], out=sys.argv[1]),
+    "claims=(one)": lambda: ps.Study("mine", ps.Spec(), arms=(), claims=judged),
+    "claims=(function,)": lambda: ps.Study("mine", ps.Spec(), arms=(), claims=(judged.check,)),
+    "figures=name": lambda: ps.Study("mine", ps.Spec(), arms=(), figures="curves"),
     "a task": lambda: __import__("phasescope.verbs.sweep_layout", fromlist=["Task"]).Task(
         "regular_language", "symmetric", "tiny", (), 0, (("lam", (2.0, nan, 3.0)),), None, 3
     ).job(ps.find("regular_language"), ps.find("regular_language").arm("symmetric")),
@@ -223,6 +232,23 @@ KEEP = 'SpecError: regular_language.symmetric: keep is a list of names, such as 
         (
             "unit=0.1",
             "SpecError: unit is how much time one step is, a number above 0, got unit='0.1'.",
+        ),
+        (
+            "evidence=log.csv",
+            "SpecError: evidence is a dataset or a request, got 'log.csv': ps.logged makes a dataset of a log",
+        ),
+        ("evidence=[log.csv]", "SpecError: evidence is a dataset or a request, got 'log.csv'"),
+        (
+            "claims=(one)",
+            "SpecError: mine: its claims are several, such as claims=(one,), got Claim.",
+        ),
+        (
+            "claims=(function,)",
+            "SpecError: mine: judged is no claim: @ps.claim(...) before a function makes one of it.",
+        ),
+        (
+            "figures=name",
+            "SpecError: mine: its figures are several, such as figures=(one,), got str.",
         ),
         ("open(3)", "SpecError: a run is an id, or the path of a folder or file, got 3."),
         ("open('')", "SpecError: a run is an id, or the path of a folder or file, got ''."),

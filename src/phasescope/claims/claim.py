@@ -62,7 +62,8 @@ class Claim:
         verdict = self.check(*evidence)
         if not isinstance(verdict, Verdict):
             raise PlanError(
-                f'claim "{self.id}" returned {type(verdict).__name__}, not a Verdict: end it with a check.'
+                f'claim "{self.id}" returned {type(verdict).__name__}, not a Verdict: end it with a check, such as '
+                "return ps.positive(...)."
             )
         runs = [ds for ds in evidence if isinstance(ds, xr.Dataset)]
         return all_of((verdict, *map(complete, runs)))

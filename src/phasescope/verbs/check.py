@@ -10,7 +10,6 @@ from pathlib import Path
 import xarray as xr
 
 from ..claims.claim import Claim
-from ..claims.requests import Request
 from ..discovery import installed
 from ..errors import PlanError
 from ..ledger.ledger import Ledger, Row
@@ -19,12 +18,10 @@ from ..study import Study, find
 from .context import default_context
 from .evidence import Evidence
 from .judge import judge_all, judge_datasets
+from .own_evidence import Own, listed
 from .regimes import standing_of_datasets
 from .remarks import remarks
 from .rows import chosen_claims, having
-
-# Evidence of a user's own: what a run or sweep returned, or what to run.
-Own = xr.Dataset | Request
 
 
 def check(
@@ -93,10 +90,9 @@ def _judge_own(
     if claim is None:
         raise PlanError("evidence=... is for one claim: name it with claim=...")
     chosen = study.claim(claim)
-    own = given if isinstance(given, Sequence) else (given,)
     datasets = []
     runs: list[str] = []
-    for one in own:
+    for one in listed(given):
         if isinstance(one, xr.Dataset):
             datasets.append(one)
             runs += [str(one.attrs["id"])] if one.attrs.get("id") else log_ids(one)

@@ -21,15 +21,13 @@ from ..figures.style import STYLE
 from ..files import as_folder, make_out_folder, os_errors_as_store_errors, write_atomically
 from ..ledger.markup import safe_name, visible
 from ..study import Study, find
+from .own_evidence import Own, listed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
     from .context import Context
     from .evidence import Evidence
-
-# Evidence of a user's own: what a run, a sweep or a log gave, or what to run.
-Own = xr.Dataset | Request
 
 # Without these, every file would carry the date on which it was drawn.
 METADATA: dict[str, dict[str, Any]] = {
@@ -121,8 +119,7 @@ def _with_own_evidence(study: Study, figure: str | None, given: Own | Sequence[O
     if figure is None:
         raise SpecError("evidence=... is for one figure: name it with figure=...")
     [(_, found)] = _chosen([study], [figure])
-    own = given if isinstance(given, Sequence) else (given,)
-    asked = tuple(_as_request(one) for one in own)
+    asked = tuple(_as_request(one) for one in listed(given))
     figures = tuple(dataclasses.replace(one, evidence=asked) for one in found)
     return dataclasses.replace(study, figures=figures)
 

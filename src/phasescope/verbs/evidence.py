@@ -19,7 +19,7 @@ from ..engine.programs import (
     enter_stage_jit,
     inspect_state_jit,
 )
-from ..errors import PhasescopeError
+from ..errors import PhasescopeError, PlanError
 from ..logs.origin import log_ids
 from ..records.derive import warn_of_underived
 from ..records.evidence_file import made_by_other_code, read
@@ -112,8 +112,7 @@ class Evidence:
         if isinstance(request, Recorded):
             return read(request.file), (f"recorded:{request.file.stem}",)
         if isinstance(request, Tables):
-            with exact_numbers():
-                table = request.function(**dict(request.arguments))
+            table = _table(request)
             return table, log_ids(table) if isinstance(table, xr.Dataset) else ()
         if isinstance(request, Maps):
             return resolve_map(self.study, request, self.context, self.full), ()
@@ -178,3 +177,19 @@ class Evidence:
             layouts = [self._layout(sized)]
         costs = [layout_cost(layout, self.context) for layout in layouts]
         return sum(cost["blocks"] for cost in costs), sum(cost["missing"] for cost in costs)
+
+
+def _table(request: Tables) -> Any:
+    """What a function computes for a claim.
+
+    **Raises:** `PlanError` if that is no dataset, such as the None of a function without `return`.
+    """
+    with exact_numbers():
+        table = request.function(**dict(request.arguments))
+    if not isinstance(table, xr.Dataset | xr.DataArray):
+        name = getattr(request.function, "__name__", "the function")
+        raise PlanError(
+            f"{name}, which ps.tables calls, returned {type(table).__name__}, not a dataset: end it with return, as in "
+            "return ps.logged(...)."
+        )
+    return table
