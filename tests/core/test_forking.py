@@ -212,6 +212,14 @@ def test_one_word_stands_for_all_that_is_below_it(store):
     ]
 
 
+def test_a_parameter_of_torch_takes_the_place_of_one(store):
+    torch = pytest.importorskip("torch")
+    mine = torch.nn.Parameter(torch.tensor([5.0, 6.0]))
+    expected = fork(run("adam"), 12.0, replace={"b": np.float32([5.0, 6.0])}).attrs["id"]
+    for value in (mine, mine.bfloat16()):
+        assert fork(run("adam"), 12.0, replace={"b": value}).attrs["id"] == expected
+
+
 def test_a_number_stands_for_all_entries_of_what_is_replaced(store):
     forked = fork(run("adam"), 12.0, replace={"b": 3})
     np.testing.assert_array_equal(forked.b.isel(time=0), [3.0, 3.0])

@@ -64,6 +64,14 @@ def test_a_start_of_ones_own_is_trained_from_there():
     np.testing.assert_array_equal(found, start * 0.5 ** np.arange(5)[:, None])
 
 
+def test_a_parameter_of_torch_is_a_start():
+    torch = pytest.importorskip("torch")
+    start = torch.nn.Parameter(torch.tensor([2.0, -1.0]))
+    for given in (start, start.bfloat16()):
+        found = weights(run(ps.given(toys.quadratic, params=given)))
+        np.testing.assert_array_equal(found[0], [2.0, -1.0])
+
+
 def test_batches_of_ones_own_take_the_place_of_those_that_are_drawn():
     batches = np.array([[1.0, 0.0], [3.0, 0.0], [5.0, 2.0], [7.0, 2.0]])
     expected = [np.zeros(2)]

@@ -286,6 +286,15 @@ def test_of_a_block_of_seeds_one_run_is_taken_at_a_time(gpt, tmp_path):
         ps.weights(gpt, lane=0)
 
 
+@pytest.mark.parametrize("read", [ps.weights, ps.state])
+def test_what_torch_could_not_load_is_not_written(read, gpt, tmp_path):
+    with pytest.raises(ps.SpecError, match=r"arrays are written as \.safetensors, .* got out="):
+        read(gpt, out=tmp_path / "weights.pt")
+    with pytest.raises(ps.StoreError, match=r"there is no folder .*nowhere.* Make it first\."):
+        read(gpt, out=tmp_path / "nowhere" / "weights.safetensors")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_layout_that_there_is_not_is_named(gpt):
     with pytest.raises(ps.SpecError, match=r'layout is "own" or "hooked", got layout=.hf.'):
         ps.weights(gpt, layout="hf")

@@ -13,6 +13,7 @@ import numpy as np
 import xarray as xr
 
 from ..errors import LogError
+from ..tensors import without_gradient
 from .binary import (
     EVENTS,
     event_files,
@@ -75,21 +76,14 @@ def _as_array(name: str, values: Any) -> np.ndarray:
     """
     try:
         if isinstance(values, list | tuple):
-            values = [_without_gradient(one) for one in values]
-        array = np.asarray(_without_gradient(values))
+            values = [without_gradient(one) for one in values]
+        array = np.asarray(without_gradient(values))
         with contextlib.suppress(ValueError, TypeError):
             array = array.astype(float) if array.dtype.hasobject else array
         return array
     except (ValueError, TypeError, RuntimeError) as problem:
         said = str(problem).partition("\n")[0].rstrip(".")
         raise LogError(f'arrays in memory: "{name}" is no array: {said}.') from None
-
-
-def _without_gradient(x: Any) -> Any:
-    if not hasattr(x, "detach"):
-        return x
-    x = x.detach().cpu()
-    return x.float() if str(x.dtype) == "torch.bfloat16" else x  # which NumPy has not
 
 
 def _of_dataset(ds: xr.Dataset) -> Origin:

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, PyTree
 
 from ..errors import PlanError, nearest
+from ..tensors import without_gradient
 from .dynamics import Dynamics, State, Supplied, formula
 from .plan import Arm, DeclaredArm, Plan, Stage
 
@@ -108,7 +109,7 @@ def given(
 def with_arrays(arm: Arm, arrays: Mapping[str, Any]) -> GivenArm:
     """An arm with arrays by part and name, such as `params.weight`; what a dynamics carries is left out."""
     used = {name: array for name, array in arrays.items() if name.partition(".")[0] != "carry"}
-    found = {name: np.asarray(array) for name, array in used.items()}
+    found = {name: np.asarray(without_gradient(array)) for name, array in used.items()}
     if not found:
         raise PlanError(f"{arm.__name__}: nothing is given: name params, memory or batches.")
     for name, array in found.items():
@@ -203,7 +204,7 @@ def _batches(plan: Plan, key: Array, memory: PyTree, arrays: Any, arm: GivenArm)
     if missing:
         names = ", ".join(_joined("batches", name) for name in missing)
         raise PlanError(
-            f"{arm.__name__}: a batch of this arm also has {names}, which is not given."
+            f"{arm.__name__}: a batch of this arm also has {names}, which is not given. Given: {_told(arrays)}."
         )
     return _put(drawn, arrays, arm, "batches", steps_first=True)
 
@@ -254,6 +255,10 @@ def _name(path: Any) -> str:
 
 def _joined(part: str, name: str) -> str:
     return f"{part}.{name}" if name else part
+
+
+def _told(arrays: Mapping[str, Any]) -> str:
+    return ", ".join(_joined("batches", name) for name in arrays)
 
 
 def _digest(array: np.ndarray) -> str:

@@ -1,4 +1,4 @@
-"""Arrays by name that a caller has in a file: .npz or .safetensors. Nothing in it is executed."""
+"""Arrays by name that a caller has in a file, .npz or .safetensors, or wants in one. Nothing in it is executed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,22 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import SpecError
+from ..errors import SpecError, StoreError
+
+
+def check_out(file: Path) -> None:
+    """Refuse a file that arrays could not be written into, before they are looked for.
+
+    **Raises:** `SpecError` for another ending than that of safetensors; `StoreError` if there is no such folder.
+    """
+    if file.suffix != ".safetensors":
+        raise SpecError(
+            f"arrays are written as .safetensors, which torch reads, got out={str(file)!r}."
+        )
+    if not file.absolute().parent.is_dir():
+        raise StoreError(
+            f"there is no folder {file.parent} to write {file.name} into. Make it first."
+        )
 
 
 def arrays_in(file: Path, asked: str) -> dict[str, np.ndarray]:

@@ -15,6 +15,7 @@ from ..errors import PlanError, SpecError, nearest
 from ..plan.fork import forked
 from ..records.divergence import divergence
 from ..study import Study, find
+from ..tensors import without_gradient
 from .context import default_context
 from .fork_origin import Base, Changed
 from .forked_runs import entry_to_fork, job_to_fork, run_to_fork
@@ -159,7 +160,7 @@ def _arrays(given: Mapping[str, Any], base: Base) -> dict[str, np.ndarray]:
             raise PlanError(
                 f'{base.id}: "{word}" is several parameters: {", ".join(names)}. Name one.'
             )
-        array = np.asarray(value)
+        array = np.asarray(without_gradient(value))
         if array.dtype.kind not in "biuf" or not np.isfinite(array).all():
             raise PlanError(f'{base.id}: what is given for "{word}" must be finite numbers.')
         if not array.ndim:

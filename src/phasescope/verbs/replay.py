@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from ..plan.plan import Arm, fields_read
 from ..plan.times import Times
 from ..records.divergence import divergence
 from ..study import Study, find
+from ..tensors import without_gradient
 from .arrayfile import arrays_in
 from .run import run
 from .states import entry_of, shapes_of_state
@@ -135,6 +136,11 @@ def _arrays(batches: Any, arm: str) -> tuple[dict[str, np.ndarray], str]:
         return {str(name): _as_array(x) for name, x in batches.items()}, where
     if isinstance(batches, Sequence):
         return _stacked(batches, arm), where
+    if isinstance(batches, Iterable) and not hasattr(batches, "shape"):
+        raise PlanError(
+            f"{arm}: batches are arrays or a list of them, got {type(batches).__name__}: draw as many as there are steps and "
+            "keep them, as in list(itertools.islice(loader, steps))."
+        )
     return {"": _as_array(batches)}, where
 
 
@@ -173,7 +179,7 @@ def _named(batch: Any) -> dict[str, np.ndarray]:
 
 def _as_array(x: Any) -> np.ndarray:
     """An array, or a tensor of torch on any device."""
-    return np.asarray(x.detach().cpu() if hasattr(x, "detach") else x)
+    return np.asarray(without_gradient(x))
 
 
 def _count(arrays: Mapping[str, np.ndarray], arm: str) -> int:

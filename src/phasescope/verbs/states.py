@@ -26,6 +26,7 @@ from ..store import Entry, Store
 from ..store.sealed import pack_tensors
 from ..store.values import Column, LongColumn
 from ..study import find
+from .arrayfile import check_out
 from .reading import find_entry
 
 Arrays = dict[str, np.ndarray]
@@ -58,8 +59,10 @@ def state(
     another shape by now, the names are numbers.
 
     **Raises:** `StoreError` if there is no such run or stage, if the run ended before it, or if the
-    file cannot be written.
+    file cannot be written; `SpecError` if its name does not end in .safetensors.
     """
+    if out is not None:
+        check_out(Path(out))
     home, entry = entry_of(run, store)
     records = home.load(entry)
     names = stage_names(records)

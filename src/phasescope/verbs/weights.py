@@ -17,6 +17,7 @@ from ..networks.hooked import hooked, hooked_config, named_parameters, why_not_h
 from ..networks.spec import TextSpec
 from ..store import Entry, Store
 from ..study import find
+from .arrayfile import check_out
 from .reading import opened
 from .states import entry_of, state
 
@@ -82,12 +83,15 @@ def weights(
     `HookedTransformerConfig`. Biases that the run has not are zeros there, an embedding that is scaled is
     multiplied out, and fixed positions are a table.
 
-    **Raises:** `SpecError` for a block without a `lane`, for a lane that is not there, and with `hooked` for an arm
-    that is not on text, or a decoder with ALiBi, with normalisation after each addition, or without the
-    diagonal of attention; `StoreError` as `ps.state`, or if the study is not installed any more.
+    **Raises:** `SpecError` for another ending of `out` than .safetensors, for a block without a `lane`, for
+    a lane that is not there, and with `hooked` for an arm that is not on text, or a decoder with ALiBi,
+    with normalisation after each addition, or without the diagonal of attention; `StoreError` as
+    `ps.state`, or if the study is not installed any more.
     """
     if layout not in LAYOUTS:
         raise SpecError(f'layout is "own" or "hooked", got layout={layout!r}.')
+    if out is not None:
+        check_out(Path(out))
     home, entry = entry_of(run, store)
     spec = _text_spec(entry)
     if layout == "hooked":
