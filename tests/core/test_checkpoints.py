@@ -478,7 +478,9 @@ def test_a_configuration_that_is_none_is_one_clear_line(text, said, tmp_path):
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ("nowhere", "there is no such file or folder"),
+        ("nowhere", "there is no such file or folder. Nothing is downloaded: a model of"),
+        ("EleutherAI/pythia-1.4b", "folder models--OWNER--NAME in the cache"),
+        ("step0.safetensors", "step0.safetensors: there is no such file or folder."),
         ([], "there is no checkpoint in an empty list"),
         (7, "a checkpoint is a path or a list of paths, got int"),
         (".", "there is no checkpoint in this folder. One has .safetensors files"),
@@ -524,9 +526,20 @@ def test_a_folder_of_a_series_without_a_checkpoint_is_named(tmp_path):
         assert ps.probe(folder).sizes["time"] == 1
 
 
-@pytest.mark.parametrize("last", [np.inf, np.nan])
-def test_steps_that_are_no_numbers_are_one_clear_line(last, tmp_path):
-    with pytest.raises(ps.ProbeError, match="steps are finite numbers, one for each checkpoint"):
+def test_a_checkpoint_under_another_name_is_named_where_its_folder_is_left_out(tmp_path):
+    folder = series(tmp_path, [gpt2(0), gpt2(1)])
+    *_, file = sorted(folder.glob("*/model.safetensors"))
+    file.rename(file.with_name("adapter_model.safetensors"))
+    with pytest.warns(
+        UserWarning, match=r"It is left out\. Its adapter_model\.safetensors is not called"
+    ):
+        assert ps.probe(folder, attention=False).sizes["time"] == 1
+
+
+@pytest.mark.parametrize("last", [np.inf, np.nan, -1.0])
+def test_steps_that_are_none_are_one_clear_line(last, tmp_path):
+    said = "steps are finite numbers from 0, one for each checkpoint"
+    with pytest.raises(ps.ProbeError, match=said):
         ps.probe(series(tmp_path, [gpt2(0), gpt2(1)]), steps=[0.0, last])
 
 

@@ -30,6 +30,10 @@ LARGEST_JSON = 2**24
 SHARD = re.compile(r"-\d{5}-of-\d{5}\.")
 COMMIT = re.compile(r"[0-9a-f]{40}")
 STEP = re.compile(r"(?:step|checkpoint|ckpt|iter|iteration)s?[-_=]?(\d+)(?![0-9a-zA-Z])", re.I)
+HUB = re.compile(r"[\w-][\w.-]*(?:/[\w.-]+)?")  # what a model of Hugging Face is called
+OF_THE_HUB = (
+    "Nothing is downloaded: a model of Hugging Face is its folder models--OWNER--NAME in the cache."
+)
 NUMBER = re.compile(r"(?<![0-9a-zA-Z])(\d+)(?![0-9a-zA-Z])|(?<=[a-zA-Z])(\d+)(?![0-9a-zA-Z])")
 
 
@@ -58,8 +62,10 @@ def places(source: Any, steps: Sequence[float] | None, pickles: bool) -> list[Pl
         raise ProbeError("there is no checkpoint in an empty list.")
     found = [place for one in listed for place in _places_at(_path(one), pickles)]
     if steps is not None:
-        if not np.isfinite(steps).all():
-            raise ProbeError(f"steps are finite numbers, one for each checkpoint, got {steps}.")
+        if not np.isfinite(steps).all() or min(steps, default=0) < 0:
+            raise ProbeError(
+                f"steps are finite numbers from 0, one for each checkpoint, got {steps}."
+            )
         if len(steps) != len(found):
             names = ", ".join(place.path.name for place in found[:4])
             raise ProbeError(
@@ -75,7 +81,7 @@ def places(source: Any, steps: Sequence[float] | None, pickles: bool) -> list[Pl
 def _in_order(found: Iterable[Place]) -> list[Place]:
     by_step: dict[float, Place] = {}
     for place in found:
-        if place.step is None or not place.step >= 0:
+        if place.step is None:
             raise ProbeError(
                 f"{place.path}: its name does not say its step. Give the steps of all checkpoints: steps=[...] (--steps)."
             )
@@ -92,7 +98,9 @@ def _path(one: Any) -> Path:
         raise ProbeError(f"a checkpoint is a path or a list of paths, got {type(one).__name__}.")
     path = Path(one).expanduser()
     if not path.exists():
-        raise ProbeError(f"{path}: there is no such file or folder.")
+        is_file = path.suffix in (ENDING, *PICKLED)
+        hub = f" {OF_THE_HUB}" if HUB.fullmatch(str(one)) and not is_file else ""
+        raise ProbeError(f"{path}: there is no such file or folder.{hub}")
     return path
 
 
@@ -137,9 +145,16 @@ def _below(path: Path, pickles: bool) -> list[Place]:
                 _check_kind(pickled, pickles)
         if place is None and STEP.search(folder.name):
             warnings.warn(
-                f"{folder}: there is no checkpoint in this folder. It is left out.", stacklevel=2
+                f"{folder}: there is no checkpoint in this folder. It is left out.{_other_files(folder)}",
+                stacklevel=2,
             )
     return found
+
+
+def _other_files(folder: Path) -> str:
+    """What of a folder would be a checkpoint if it was named itself."""
+    named = sorted(one.name for one in folder.iterdir() if one.suffix == ENDING)
+    return f" Its {named[0]} is not called {WHOLE}: name the file itself." if named else ""
 
 
 def _pickled_in(folder: Path) -> list[Path]:
