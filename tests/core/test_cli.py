@@ -247,6 +247,32 @@ def test_list_names_a_file_in_the_command_that_it_advises(phasescope, tmp_path):
     assert "claims" not in said  # it has none
 
 
+ON_A_LOG = '''
+import phasescope as ps
+
+def my_run():
+    return ps.logged({"step": [0, 1, 20], "train_loss": [1.0, 0.5, 0.25]})
+
+@ps.claim("my notebook", ps.on("training", ps.tables(my_run)), kind="monotone")
+def the_training_loss_falls_from_record_to_record(run):
+    """The training loss falls."""
+    return ps.decreasing(run.train_loss, "loss")
+
+study = ps.Study("on_a_log", ps.Spec(), arms=(), claims=(the_training_loss_falls_from_record_to_record,))
+'''
+
+
+def test_a_study_of_logs_alone_is_listed_drawn_and_checked(phasescope, tmp_path, monkeypatch):
+    file = tmp_path / "on_a_log.py"
+    file.write_text(ON_A_LOG)
+    assert f"Check it: phasescope check {file}" in phasescope("list", file).out
+    assert phasescope("draw", file, "--out", tmp_path / "art").out == "No figure was drawn.\n"
+    monkeypatch.setenv("COLUMNS", "80")
+    said = phasescope("check", file)
+    assert said.code == 0
+    assert "time=20" in said.out  # the last letters of the last column
+
+
 def test_list_takes_a_file(phasescope, mine):
     assert list(phasescope("list", mine, "--json").json["studies"]) == ["mine"]
 

@@ -64,8 +64,12 @@ def _show_page(name: str, entry: dict[str, Any]) -> None:
     _paragraph("claims", _counted(claims) if claims else (), "--claims lists them", len(claims))
     _paragraph("figures", entry["figures"], "--figures shows their captions")
     _show_citation(name, entry)
-    arm = next(iter(entry["arms"]), "ARM")
-    show_line(f"Run one: phasescope run {shlex.quote(name)} {arm}", style="dim", soft_wrap=True)
+    arm = next(iter(entry["arms"]), None)
+    study = shlex.quote(name)
+    advice = (
+        f"Run one: phasescope run {study} {arm}" if arm else f"Check it: phasescope check {study}"
+    )
+    show_line(advice, style="dim", soft_wrap=True)
 
 
 def _show_citation(name: str, entry: dict[str, Any]) -> None:

@@ -32,4 +32,5 @@ def draw(
     paths = draw_studies(
         *studies_named(studies), figure=figure, out=out, format=formats, full=full, store=store
     )
-    emit({"files": [str(p) for p in paths]}, as_json, print, *paths, sep="\n")
+    shown = paths or ["No figure was drawn."]
+    emit({"files": [str(p) for p in paths]}, as_json, print, *shown, sep="\n")
