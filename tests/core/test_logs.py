@@ -249,9 +249,12 @@ BAD_TEXT = {
     "nan": ("step,loss\n0,1\n,2\n", "record 2 has no finite time"),
     "falling": (
         "step,loss\n0,1\n5,2\n3,2\n",
-        "times do not rise: record 3 is at 3, after one at 5",
+        "times do not rise: record 3 is at 3, after one at 5. A run that was begun twice is two logs",
     ),
-    "twice": ("step,loss\n0,1\n0,2\n", "times do not rise"),
+    "twice": (
+        "step,loss\n0,1\n0,2\n",
+        "at 0, after one at 0. What was measured at one step is one",
+    ),
     "no_time": ("loss,accuracy\n0,1\n0,2\n", 'Name it: time="..."'),
     "same_name": ("step,loss,loss\n0,1,2\n", 'two columns "loss"'),
     "only_times": ("step,name\n0,a\n", "nothing but times"),
@@ -423,6 +426,12 @@ def test_a_column_of_numbers_with_words_in_it_is_left_out_with_a_warning(tmp_pat
     with pytest.warns(UserWarning, match=r'are left out: "accuracy" \("None"\)\. A number'):
         ds = ps.logged(write(tmp_path, "log.csv", text))
     assert list(ds.data_vars) == ["loss"]
+
+
+def test_numbers_with_a_decimal_comma_are_left_out_with_a_warning(tmp_path):
+    text = "step;loss;accuracy\n0;1,5;0\n10;0,5;1\n"
+    with pytest.warns(UserWarning, match=r'"loss" \("1,5"\)\. A number has a decimal point'):
+        assert list(ps.logged(write(tmp_path, "log.csv", text)).data_vars) == ["accuracy"]
 
 
 def test_a_clock_beside_the_steps_is_said_to_be_taken_for_the_times():

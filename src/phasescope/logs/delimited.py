@@ -26,7 +26,7 @@ def read_text(file: Path) -> Columns:
     """The columns of a CSV or TSV file that are numbers; an empty cell is NaN, a column of words is left out.
 
     A first column without a name, as pandas writes its index, is left out. A warning names columns of which some cells
-    are numbers and others words.
+    are numbers, also with a comma for the point, and others words.
     A last line without its end may be cut off in the middle of a number: it is left out, with a warning.
 
     **Raises:** `LogError` for a file without a header or records, with a line of another length, or with its header again.
@@ -38,14 +38,16 @@ def read_text(file: Path) -> Columns:
         numbers = _numbers(cells)
         if numbers is None:
             words = [cell for cell in cells if _numbers((cell,)) is None]
-            numbered = any(cell.strip() and _numbers((cell,)) is not None for cell in cells)
+            numbered = any(
+                cell.strip() and _numbers((_with_point(cell),)) is not None for cell in cells
+            )
             mixed += [f'"{name}" ("{words[0][:LONGEST]}")'] if numbered else []
         elif not (name == header[0] and name in INDEX):
             columns[name] = numbers
     if mixed:
         warnings.warn(
-            f"{file}: columns of numbers with words among them are left out: {at_most(mixed)}. A number that is unknown is an "
-            "empty cell, or nan.",
+            f"{file}: columns of numbers with words among them are left out: {at_most(mixed)}. A number has a decimal "
+            "point; one that is unknown is an empty cell, or nan.",
             stacklevel=2,
         )
     return columns
@@ -101,6 +103,11 @@ def _numbers(cells: tuple[str, ...]) -> np.ndarray | None:
         return np.array([float(cell) if cell.strip() else np.nan for cell in cells])
     except ValueError:
         return None
+
+
+def _with_point(cell: str) -> str:
+    """A number as most programs write it, of one with a decimal comma."""
+    return cell.replace(",", ".")
 
 
 def is_wandb_chart(columns: Columns) -> bool:

@@ -252,9 +252,11 @@ def _check_times(times: np.ndarray, where: str) -> None:
     falls = np.flatnonzero(np.diff(times) <= 0)
     if falls.size:
         row = int(falls[0])
+        advice = "What was measured at one step is one record."
+        if times[row + 1] < times[row]:
+            advice = "A run that was begun twice is two logs."
         raise LogError(
-            f"{where}: times do not rise: record {row + 2} is at {times[row + 1]:g}, after one at {times[row]:g}. "
-            "A run that was begun twice is two logs."
+            f"{where}: times do not rise: record {row + 2} is at {times[row + 1]:g}, after one at {times[row]:g}. {advice}"
         )
 
 
