@@ -543,6 +543,30 @@ def test_a_log_goes_on_after_what_a_crash_cut_off(tmp_path):
     assert file.read_text() == "step,loss\n0,1.0\n10,0.5\n20,0.25\n"
 
 
+@pytest.mark.parametrize(
+    ("after", "kept"), [(10, 2), (14.5, 2), (0, 1), (-1, 0), (500, 3), (np.inf, 3)]
+)
+def test_a_log_goes_on_after_the_checkpoint_of_its_training(after, kept, tmp_path):
+    lines = ["step,loss\n", "0,1.0\n", "10,0.5\n", "20,0.1\n"]
+    file = write(tmp_path, "log.csv", "".join(lines) + "30,0.0")
+    with ps.Log(file, resume=True, after=after) as log:
+        log(25, loss=0.25)
+    assert file.read_text() == "".join([*lines[: 1 + kept], "25,0.25\n"])
+
+
+def test_without_a_log_there_is_nothing_to_go_on_after(tmp_path):
+    with ps.Log(tmp_path / "log.csv", resume=True, after=500) as log:
+        log(510, loss=0.25)
+    assert (tmp_path / "log.csv").read_text() == "step,loss\n510,0.25\n"
+
+
+def test_a_checkpoint_without_a_step_removes_nothing(tmp_path):
+    file = write(tmp_path, "log.csv", "step,loss\n0,1.0\n")
+    with pytest.raises(ps.LogError, match="after is the step of a checkpoint"):
+        ps.Log(file, resume=True, after=np.nan)
+    assert file.read_text() == "step,loss\n0,1.0\n"
+
+
 def test_a_file_of_another_kind_is_not_gone_on_with(tmp_path):
     file = write(tmp_path, "log.csv", "name,loss\na,1.0\ntorn")
     with pytest.raises(ps.LogError, match="was not written by"):

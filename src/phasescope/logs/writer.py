@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import os
 from pathlib import Path
 from typing import Any, Self
@@ -31,22 +32,28 @@ class Log:
     - `file`: the path of the file, which ends in .csv.
     - `resume`: go on with a file that is there: what a crash cut off is removed, and times go on after the
       last one. Otherwise a file that is there is an error, so that no log is lost.
+    - `after`: the step of the checkpoint with which the training goes on. Later records, which the training
+      makes once more, are removed from the file; by default none is.
 
     Called with the step and with numbers or arrays by name, it writes one line, which is on the disk when the
     call returns; numbers are written so that they are read again exactly. Tensors of PyTorch are taken as they
     are. A kill at any moment costs at most the line that is being written.
     """
 
-    def __init__(self, file: str | os.PathLike[str], *, resume: bool = False) -> None:
+    def __init__(
+        self, file: str | os.PathLike[str], *, resume: bool = False, after: float = math.inf
+    ) -> None:
         self.file = Path(file)
         if self.file.suffix != ".csv":
             raise LogError(f"{self.file}: a log is written as .csv.")
+        if np.isnan(after):
+            raise LogError(f"{self.file}: after is the step of a checkpoint, got {after}.")
         self._header: list[str] | None = None
         self._last = -np.inf
         if self.file.exists():
             if not resume:
                 raise LogError(f"{self.file} is there already. resume=True goes on with it.")
-            self._go_on()
+            self._go_on(after)
         if not self.file.parent.is_dir():
             raise LogError(f"{self.file}: there is no folder {self.file.parent}. Make it first.")
         try:
@@ -60,7 +67,10 @@ class Log:
             raise LogError(f"{self.file}: the log is closed.")
         step = _as_step(step, self.file)
         if not np.isfinite(step) or not step > self._last:
-            raise LogError(f"{self.file}: times rise: {step} does not come after {self._last:g}.")
+            raise LogError(
+                f"{self.file}: times rise: {step} does not come after {self._last:g}. A training that goes on with an earlier "
+                "checkpoint says with which: ps.Log(file, resume=True, after=its step)."
+            )
         for name in values:
             _check_name(name, self.file)
         arrays = {name: _as_array(name, value, self.file) for name, value in values.items()}
@@ -100,22 +110,22 @@ class Log:
         self._opened.flush()
         os.fsync(self._opened.fileno())
 
-    def _go_on(self) -> None:
-        """Remove what a crash cut off, and find the names and the last time."""
+    def _go_on(self, after: float) -> None:
+        """Remove what a crash cut off and the records after a step, and find the names and the last time."""
         data = self.file.read_bytes()
-        whole = data[: data.rfind(b"\n") + 1]
+        lines = data[: data.rfind(b"\n") + 1].splitlines(keepends=True)
         try:
-            lines = [line for line in csv.reader(whole.decode().splitlines()) if line]
-            times = [float(line[0]) for line in lines[1:]]
+            rows = [next(csv.reader([line.decode()]), []) for line in lines]
+            times = [float(row[0]) if row else -np.inf for row in rows[1:]]
         except (ValueError, csv.Error) as problem:
             raise LogError(f"{self.file} was not written by ps.Log: {problem}.") from None
-        if lines and lines[0][0] != STEP:
-            raise LogError(
-                f'{self.file} was not written by ps.Log: its first column is "{lines[0][0]}".'
-            )
-        os.truncate(self.file, len(whole))
-        self._header = lines[0] if lines else None
-        self._last = max(times, default=-np.inf)
+        if rows and rows[0][:1] != [STEP]:
+            first = rows[0][0] if rows[0] else ""
+            raise LogError(f'{self.file} was not written by ps.Log: its first column is "{first}".')
+        kept = [time for time in times if time <= after]
+        os.truncate(self.file, sum(map(len, lines[: 1 + len(kept)])))
+        self._header = rows[0] if rows else None
+        self._last = max(kept, default=-np.inf)
 
 
 def _check_name(name: str, file: Path) -> None:
