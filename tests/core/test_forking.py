@@ -271,6 +271,14 @@ def test_a_fork_of_a_fork_begins_where_the_fork_is_in_time(store):
         fork(first, 1.0)
 
 
+def test_a_fork_of_a_fork_ends_when_the_first_one_does_whose_numbers_are_others(store):
+    ds = run("in_units", eta=0.1)
+    first = fork(ds, 2.0, change={"eta": 0.05})  # its plan alone, of 40 steps of 0.05, ends at 2.0
+    second = fork(first, 2.4, clamp="a")
+    assert second.attrs["planned_end"] == pytest.approx(3.0)
+    assert same_from(second, fork(second, 2.6), 2.6)
+
+
 def test_what_a_fork_of_a_fork_resets_begins_where_the_fork_began(store):
     first = fork(run("batches"), 8.0)
     second = fork(first, 20.0, reset="a")

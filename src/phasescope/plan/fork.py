@@ -74,8 +74,10 @@ class ForkedArm(DeclaredArm):
 
     @property
     def has_other_numbers(self) -> bool:
-        """Whether it goes on with other numbers, under which its clock may be another."""
-        return bool(json.loads(self.told)["change"])
+        """Whether it goes on with other numbers, or what it is a fork of does: its clock may then be another."""
+        of = self.function
+        before = isinstance(of, ForkedArm) and of.has_other_numbers
+        return before or bool(json.loads(self.told)["change"])
 
     @functools.cached_property
     def origin(self) -> Origin:
