@@ -370,6 +370,31 @@ def test_a_lane_of_a_sweep_is_forked_as_the_same_run_alone(store):
     np.testing.assert_allclose(lane.a.sel(time=8.0), forked.a.isel(time=0), rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("axes", "at"),
+    [
+        ({"width": [2, 3]}, {"width": 3}),
+        ({"seeds": 3, "block": 1}, {"seed": 2}),
+        ({"width": [2, 3], "seeds": 2, "block": 1}, {"width": 3, "seed": 1}),
+        ({"width": [3, 2], "eta": [0.1, 0.2, 0.3], "block": 2}, {"width": 2, "eta": 0.3}),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:a lane of")
+def test_of_a_sweep_of_several_blocks_the_run_that_was_chosen_is_forked(store, axes, at):
+    forked = fork(sweep(**axes).sel(at), 8.0)
+    assert forked.identical(fork(run("adam", **at), 8.0))
+
+
+def test_of_several_blocks_the_one_that_is_meant_must_be_said(store):
+    sw = sweep(width=[2, 3], eta=[0.1, 0.2])
+    words = r"several runs, that differ in width: .* ps.fork\(sweep.sel\(width=2\), ...\)"
+    for several in (sw.isel(eta=0), sw.sel(width=3, drop=True).isel(eta=0)):
+        with pytest.raises(PlanError, match=words):
+            fork(several, 8.0)
+    with pytest.raises(PlanError, match="none of the 2 blocks of this sweep"):
+        fork(sw.isel(eta=0, width=0).assign_coords(width=4), 8.0)
+
+
 def test_a_lane_of_an_opened_block_is_forked(store):
     sw = sweep(eta=[0.1, 0.2])
     lane = ps.open(sw.attrs["ids"]).isel(lane=1)

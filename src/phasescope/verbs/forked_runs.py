@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,10 +32,43 @@ SEED = "seed"
 
 
 def entry_to_fork(run: Any, store: Any) -> tuple[Store, Entry]:
-    """The store and the entry of a run, or of the first block of a sweep, from a dataset, an id or a folder."""
+    """The store and the entry of a run, from a dataset, an id or a folder; of a run of a sweep, that of its block."""
     if isinstance(run, xr.Dataset) and "folder" not in run.attrs and run.attrs.get("ids"):
-        return find_entry(run.attrs["ids"].split()[0], store)
+        return _block_of(run, run.attrs["ids"].split(), store)
     return entry_of(run, store)
+
+
+def _block_of(run: xr.Dataset, ids: Sequence[str], store: Any) -> tuple[Store, Entry]:
+    """The block of a sweep that has the run at the coordinates of a dataset.
+
+    Raises `PlanError` if there are several whose numbers differ by more than those of their lanes.
+    """
+    home, first = find_entry(ids[0], store)
+    entries = [first, *(find_entry(home.root / id)[1] for id in ids[1:])]
+    chosen = [entry for entry in entries if _is_at(entry, run)]
+    if not chosen:
+        raise PlanError(f"none of the {len(ids)} blocks of this sweep has the numbers of the run.")
+    numbers = [_shared_numbers(entry) for entry in chosen]
+    differ = [name for name, x in numbers[0].items() if any(other[name] != x for other in numbers)]
+    if differ:
+        some = ", ".join(f"{name}={numbers[0][name]!r}" for name in differ)
+        raise PlanError(
+            f"this dataset is of several runs, that differ in {', '.join(differ)}: fork one of them, with all of these among "
+            f"its coordinates, as in ps.fork(sweep.sel({some}), ...)."
+        )
+    return home, chosen[0]
+
+
+def _is_at(entry: Entry, run: xr.Dataset) -> bool:
+    """Whether a block has the numbers that a dataset has as coordinates, but for those of its lanes."""
+    known = {str(name): x.item() for name, x in run.coords.items() if not x.ndim}
+    return all(known.get(name, x) == x for name, x in _shared_numbers(entry).items())
+
+
+def _shared_numbers(entry: Entry) -> dict[str, Value]:
+    """The numbers that all runs of a block have, and their seed."""
+    numbers = {**entry.spec, SEED: entry.seed}
+    return {name: x for name, x in numbers.items() if name not in (entry.lanes or {})}
 
 
 def run_to_fork(
