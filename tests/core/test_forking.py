@@ -385,6 +385,14 @@ def test_of_a_sweep_of_several_blocks_the_run_that_was_chosen_is_forked(store, a
     assert forked.identical(fork(run("adam", **at), 8.0))
 
 
+def test_a_lane_is_forked_into_another_store(store, tmp_path):
+    lane = sweep(eta=[0.1, 0.2]).sel(eta=0.2)
+    with pytest.warns(UserWarning, match="as the same run alone"):
+        forked = fork(lane, 8.0, store=tmp_path / "other")
+    assert same_from(run("adam", eta=0.2), forked, 8.0)
+    assert forked.attrs["folder"].startswith(str(tmp_path / "other"))
+
+
 def test_of_several_blocks_the_one_that_is_meant_must_be_said(store):
     sw = sweep(width=[2, 3], eta=[0.1, 0.2])
     words = r"several runs, that differ in width: .* ps.fork\(sweep.sel\(width=2\), ...\)"
@@ -502,6 +510,12 @@ def test_a_change_that_cannot_be_made_is_refused(store, changes, words):
 def test_a_field_that_does_not_exist_is_refused(store):
     with pytest.raises(SpecError, match=r'"etta".* Did you mean "eta"'):
         fork(run("adam"), 8.0, change={"etta": 0.2})
+
+
+def test_a_field_that_the_arm_does_not_read_is_refused_as_in_a_run(store):
+    ds = run("any_size")
+    with pytest.raises(SpecError, match=r'forks.any_size does not read "noise"'):
+        fork(ds, 8.0, change={"noise": 0.2})
 
 
 @pytest.mark.parametrize("at", [-1.0, 40.5, 1e9, float("nan")])

@@ -21,6 +21,7 @@ from .fork_origin import Base, Changed
 from .forked_runs import entry_to_fork, job_to_fork, run_to_fork
 from .labels import without_a_mark_of_nothing
 from .run import find_or_run
+from .validate import check_read
 
 
 def fork(
@@ -67,7 +68,7 @@ def fork(
     with which the fork begins. The attribute `fork` says what was done.
 
     **Raises:** `PlanError` for a name that the run does not have, a time outside of it, or numbers under which
-    its state has another shape; `SpecError` for a field that does not exist, or an argument of another kind;
+    its state has another shape; `SpecError` for a field that the arm does not read, or an argument of another kind;
     `StoreError` if the run is not stored; `RunDiverged`.
     """
     time = _time(at)
@@ -78,6 +79,7 @@ def fork(
     context = default_context(home.root if store is None else store, progress)
     home, entry = run_to_fork(run, chosen, home, entry, context)
     job = job_to_fork(chosen, home, entry, context)
+    check_read(chosen, job.arm, numbers_changed)
     base = Base(chosen, job, time, entry, home)
     spec = chosen.specify(None, job.arm, **{**entry.spec, **numbers_changed})
     base.check_time(spec)

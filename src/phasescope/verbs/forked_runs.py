@@ -86,7 +86,8 @@ def run_to_fork(
         f"a lane of {entry.id} is forked as the same run alone, {found.run_id}: {call_of(job, study)}. Its last digits may "
         "differ from those of the lane."
     )
-    return find_entry(found.run_id, home.root)
+    kept = home.root if context.store is None else context.store.root
+    return find_entry(found.run_id, kept)
 
 
 def job_to_fork(study: Study, home: Store, entry: Entry, context: Context) -> Job:
