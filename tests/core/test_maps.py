@@ -98,6 +98,13 @@ def test_whole_numbers_are_programs_of_their_own():
     assert found.width.dtype.kind == "i"
 
 
+def test_cells_that_are_programs_of_their_own_are_nobodys_fault(recwarn):
+    found = mapped(width=[1, 2, 4])
+    assert not [w for w in recwarn if "one cell after the other" in str(w.message)]
+    assert found.attrs["why_judged_so"] == "each is a program of its own"
+    np.testing.assert_allclose(found.margin, 1 - loss_at_end(0.1, 1.0, found.width) / BOUND)
+
+
 def test_other_numbers_are_changed_at_all_cells():
     found = mapped(eta=[0.1, 0.2], start=2.0)
     np.testing.assert_allclose(found.margin, 1 - loss_at_end(found.eta, 2.0) / BOUND)
@@ -186,6 +193,20 @@ def test_cells_of_several_seeds_are_judged_by_the_worst():
     sweep = ps.sweep(study, sampled, seeds=3, eta=[0.1, 0.2], store=False)
     worst = sweep.loss.isel(time=-1).max("seed")
     np.testing.assert_allclose(found.margin, 1 - worst / 2.0)
+
+
+def test_a_line_beside_which_the_check_cannot_be_carried_out_leaves_the_map():
+    def breaks_near_its_bound(run):
+        """The loss at the end is small, and not near the bound."""
+        end = float(run.loss[-1])
+        if BOUND / 2 < end < 2 * BOUND:
+            raise ValueError("too near to tell")
+        return ps.at_most(end, BOUND)
+
+    with pytest.warns(UserWarning, match="one cell after the other"):
+        found = mapped(toy_claim(breaks_near_its_bound), refine=3, eta=[0.05, 0.5])
+    assert found.outcome.values.tolist() == [-1, 1]
+    assert found.sizes["crossing"] == 0
 
 
 @pytest.fixture(scope="module")

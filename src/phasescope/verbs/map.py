@@ -90,6 +90,7 @@ def resolve_map(study: Study, asked: Maps, context: Context, full: bool = False)
     """The map of a request."""
     cells, axes = _prepared(study, asked, context, full)
     found = cells.judge(_grid(axes))
+    cells.check_judged(found)
     shape = tuple(axis.values.size for axis in axes)
     names = [axis.field for axis in axes]
     data = {

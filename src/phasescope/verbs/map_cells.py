@@ -39,6 +39,7 @@ MEMORY = 2**28  # bytes of records that are held at a time
 MOST = 4096  # cells that are judged at once
 # What Python, NumPy and xarray raise where code for one run meets many; other errors are none of a check's form.
 UNFIT = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
+ALONE = "each is a program of its own"
 ASSUMPTION = "assumption_"
 # Where the evidence of a cell is stored: the number of a run, and of the lane in it. Evidence is counted from 1.
 RUN = "run_"
@@ -80,9 +81,12 @@ class Cells:
                 tick(len(here))
         joined = xr.concat(found, CELL, data_vars="all")
         assert isinstance(joined, xr.Dataset)
-        if (joined["word"] == Word.ERROR.value).all():
-            raise PlanError(f'claim "{self.claim.id}" can be checked at no cell: {self.problem}.')
         return joined.isel({CELL: np.argsort(np.concatenate(places))})
+
+    def check_judged(self, found: xr.Dataset) -> None:
+        """Raises `PlanError` if the check could be carried out at no cell."""
+        if (found["word"] == Word.ERROR.value).all():
+            raise PlanError(f'claim "{self.claim.id}" can be checked at no cell: {self.problem}.')
 
     def layouts(self, points: Points) -> Iterator[Layout]:
         """The sweeps that the points need."""
@@ -149,6 +153,8 @@ class Cells:
             self.lanes += sum(task.lanes for task in layout.tasks)
             self.provenance = ds.attrs.get("provenance", self.provenance)
         ratios = self._ratios(datasets)
+        if not any(map(self._is_lane, points)):
+            self.why_each = ALONE
         found = None if self.why_each else self._together(datasets, ratios)
         if found is None:
             found = self._one_by_one(datasets, ratios)
