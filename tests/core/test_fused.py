@@ -143,6 +143,10 @@ FUNCTIONS = {
     "scan": lambda x: jax.lax.scan(lambda c, y: (c * y + 1, c), 1.0, x),
     "largest": lambda x: (x.max(), x.min(), jnp.maximum(x, 0.5), jax.nn.logsumexp(x)),
     "size of either zero": lambda x: 1 / jnp.abs(jnp.stack([x, -x])),
+    "product of truth values": lambda x: (
+        jnp.dot(x > 0, x > 1),
+        (jnp.outer(x, x) > 1) @ (x < 1),
+    ),
     "product of whole numbers as floats": lambda x: jax.lax.dot(
         (x > 0).astype(int), jnp.arange(4), preferred_element_type=jnp.float64
     ),
@@ -199,6 +203,38 @@ def test_what_a_truth_value_masks_is_0_as_xla_has_it(bad):
         jax.tree.map(same, found, expected)
         assert np.isnan(found[-1][0]).all()
         np.testing.assert_array_equal(found[0][0], [0.0, 0.0])
+
+
+MASKED = {
+    "by one for all": lambda kept, x: kept[0] * x,
+    "by rows": lambda kept, x: kept[:, None] * jnp.stack([x, x], 1),
+    "a part": lambda kept, x: kept.astype(float)[1:] * x[1:],
+    "a part of the truth": lambda kept, x: kept[1:] * x[1:],
+    "backwards": lambda kept, x: kept.astype(float)[::-1] * x,
+    "in another shape": lambda kept, x: kept.astype(float).reshape(1, 3, 1).T.squeeze() * x,
+    "beside others": lambda kept, x: jnp.concatenate([kept.astype(float), x]) * jnp.tile(x, 2),
+    "stacked": lambda kept, x: jnp.stack([kept.astype(float), x]) * x,
+    "matrix times mask": lambda kept, x: jnp.outer(x, x) @ kept,
+    "mask of a matrix": lambda kept, x: (kept[:, None] & kept) @ x,
+    "behind a barrier": lambda kept, x: jax.lax.optimization_barrier(kept.astype(float)) * x,
+    "in a scan": lambda kept, x: jax.lax.scan(
+        lambda _, row: (0.0, row[0] * row[1]), 0.0, (kept.astype(float), x)
+    ),
+    "in a branch": lambda kept, x: jax.lax.cond(
+        x[1] > 0, lambda mask: mask * x, lambda mask: x, kept.astype(float)
+    ),
+}
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("word", MASKED)
+def test_a_mask_that_was_moved_about_masks_as_much_as_in_the_ordinary_path(word, bad):
+    function = jax.jit(lambda x: MASKED[word](jnp.abs(x) < 1.5, x))
+    with exact_numbers():
+        for place in range(3):
+            numbers = jnp.array([0.5, 1.0, 2.0]).at[place].set(bad)
+            found, expected = on_two_lanes(function, numbers)
+            jax.tree.map(same, found, expected)
 
 
 def test_the_larger_and_the_smaller_one_of_a_kernel_keep_nan():

@@ -107,8 +107,15 @@ def moved(builder: Builder, eqn: Any, inputs: Sequence[np.ndarray]) -> list[np.n
     found = []
     for chosen in map(np.asarray, evaluate(eqn.primitive, positions, parameters)):
         nodes = [scalars[i] if i != OUTSIDE else nothing for i in chosen.ravel()]
+        if not _is_whole(chosen, inputs[0]):
+            nodes = list(map(builder.plain, nodes))
         found.append(array_of(nodes, chosen.shape))
     return found
+
+
+def _is_whole(chosen: np.ndarray, x: np.ndarray) -> bool:
+    """Whether positions are those of one array in order: it has another shape, and was not moved."""
+    return chosen.size == x.size and bool((chosen.ravel() == np.arange(x.size)).all())
 
 
 def _nothing(builder: Builder, dtype: np.dtype, asked: Any) -> Node:

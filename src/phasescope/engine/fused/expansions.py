@@ -76,6 +76,8 @@ def convert(builder: Builder, x: Node, *, new_dtype: Any, **_: Any) -> Node:
         return builder.constant(x.value, new_dtype)
     if np.dtype(new_dtype).kind == "b":
         return builder.apply("ne", (x, builder.constant(0, x.dtype)), bool)
+    if x.dtype.kind == "b":
+        return builder.truth(x, new_dtype)
     return builder.apply("convert", (x,), new_dtype)
 
 

@@ -3,8 +3,9 @@
 A `Node` is one scalar. Equal operations on equal operands are one node. Nodes belong to one of three periods: before the loop
 over steps, inside it, and after it; what does not depend on anything that moves is before the loop, wherever it was written.
 
-Nothing is simplified that could hide a number which is not finite: 0 * x stays, since it is NaN where x is infinite. A truth
-value times x is the one exception: XLA makes a choice between x and 0 of it, and so do we, or paths would differ.
+Nothing is simplified that could hide a number which is not finite: 0 * x stays, since it is NaN where x is infinite. An array
+of truth values times x is the one exception: XLA makes a choice between x and 0 of it, and so do we, or paths would differ.
+It does not if they were broadcast, cut or otherwise moved as numbers: `Builder.plain`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ BEFORE = 0
 INSIDE = 1
 AFTER = 2
 
+TRUTH = "truth"  # what says of a node that it is a truth value which has just become a number
 LARGEST = (
     20_000  # nodes that are ever made, dead ones included: beyond, no kernel would be small enough
 )
@@ -34,7 +36,8 @@ class Node:
 
     - `number`: nodes are numbered as they are made, operands before what is made of them.
     - `operation`: a word of `operations.OPERATIONS`, or one of `constant`, `input`, `carry` and `result`.
-    - `value`: of a constant; else the position among the inputs, or among the numbers that the loop carries.
+    - `value`: of a constant; of what is given or carried, the position among the inputs, or among the numbers that the loop
+      carries; of a truth value that has just become a number, `TRUTH`.
     - `period`: before the loop, inside it or after it.
     """
 
@@ -57,8 +60,8 @@ class Node:
 
     @property
     def is_truth(self) -> bool:
-        """Whether it is a truth value that was made a number, 0 or 1."""
-        return self.operation == "convert" and self.operands[0].dtype.kind == "b"
+        """Whether it is a truth value that has just become a number, 0 or 1."""
+        return self.operation == "convert" and self.value == TRUTH
 
     def equals(self, number: float) -> bool:
         """Whether it is this constant."""
@@ -113,6 +116,14 @@ class Builder:
     def result(self, position: int, dtype: Any) -> Node:
         """A number that the loop carries, after the last step."""
         return self._node("result", (), np.dtype(dtype), position, AFTER)
+
+    def truth(self, x: Node, dtype: Any) -> Node:
+        """A truth value as a number, 0 or 1."""
+        return self._node("convert", (x,), np.dtype(dtype), TRUTH, x.period)
+
+    def plain(self, x: Node) -> Node:
+        """The same number; of a truth value that was moved about, a product is a product."""
+        return self.apply("convert", x.operands, x.dtype) if x.is_truth else x
 
     def apply(self, operation: str, operands: Sequence[Node], dtype: Any) -> Node:
         """An operation on scalars."""

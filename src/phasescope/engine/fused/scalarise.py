@@ -8,6 +8,7 @@ draw of random numbers, is `Hidden`, and matters only if an output depends on it
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,7 +24,7 @@ from .operations import OPERATIONS
 from .program import Builder, Node, Program, Unfusable, finished
 from .values import KINDS, Hidden, Value, first_hidden, is_known, known, scalars
 
-IDENTITIES = ("copy", "copy_p", "stop_gradient", "optimization_barrier", "sharding_constraint")
+IDENTITIES = ("copy", "copy_p", "stop_gradient", "sharding_constraint")
 # Calls of another function, and the parameters in which they keep it.
 CALLS = (
     "pjit",
@@ -38,6 +39,10 @@ CALLS = (
     "checkpoint",
 )
 CALLED = ("jaxpr", "call_jaxpr", "fun_jaxpr")
+PRODUCTS = (
+    ("mul", "add"),
+    ("and", "or"),
+)  # of which a product of matrices is made: of numbers, of truth values
 SAME_AS = {"add_any": "add", "select_n": "select"}
 
 
@@ -108,6 +113,8 @@ class _Walk:
         name = eqn.primitive.name
         if name in IDENTITIES:
             return inputs
+        if name == "optimization_barrier":
+            return self._plain(inputs)
         if name in CALLS:
             return self.closed(
                 next(eqn.params[word] for word in CALLED if word in eqn.params), inputs
@@ -145,9 +152,14 @@ class _Walk:
             axis = eqn.params["axis"]
             return [arrays.accumulated(combine, nodes[0], axis, eqn.params["reverse"])]
         if name == "dot_general":
-            multiply = self._combining("mul", dtype)
-            add = self._combining("add", dtype)
-            x, y = (self._converted(x, dtype) for x in nodes)
+            multiply, add = (self._combining(word, dtype) for word in PRODUCTS[dtype.kind == "b"])
+            (summed, _), (shared, _) = eqn.params["dimension_numbers"]
+            factors = [self._converted(x, dtype) for x in nodes]
+            if any(
+                x.ndim > len(summed) + len(shared) for x in nodes
+            ):  # else XLA multiplies, and sums
+                factors = self._plain(factors)
+            x, y = factors
             return [arrays.contracted(multiply, add, x, y, eqn.params["dimension_numbers"])]
         if name in ("scatter_add", "scatter-add") and inputs[1].dtype != object:
             combine = self._combining("add", dtype)
@@ -163,6 +175,7 @@ class _Walk:
             return _hidden(eqn, "it selects among more than two")
         [out] = eqn.outvars
         shape = out.aval.shape
+        inputs = [x if x.size == math.prod(shape) else self._plain_array(x) for x in inputs]
         columns = [np.broadcast_to(x, shape).ravel() for x in inputs]
         rows = zip(*columns, strict=True)
         if name in EXPANSIONS:
@@ -175,6 +188,7 @@ class _Walk:
     def unrolled(self, eqn: Any, inputs: list[Value]) -> list[Value]:
         """A scan, step by step."""
         parameters = eqn.params
+        inputs = self._plain(inputs)
         first, carried = _constants_and_carried(parameters)
         last = first + carried
         constants = inputs[:first]
@@ -186,7 +200,7 @@ class _Walk:
         for index in order:
             given = [x if isinstance(x, Hidden) else x[index] for x in inputs[last:]]
             given = [x if isinstance(x, Hidden) else np.asarray(x) for x in given]
-            found = self.closed(parameters["jaxpr"], [*constants, *carry, *given])
+            found = self._plain(self.closed(parameters["jaxpr"], [*constants, *carry, *given]))
             carry = found[: last - first]
             rows.append(found[last - first :])
         if parameters["reverse"]:
@@ -206,6 +220,7 @@ class _Walk:
         if len(branches) != 2:
             return _hidden(eqn, "it has more than two branches")
         condition = convert(self.builder, chosen.item(), new_dtype=bool)
+        rest = self._plain(rest)
         pairs = zip(*(self.closed(branch, rest) for branch in branches), strict=True)
         return [self._selected(condition, *pair) for pair in pairs]
 
@@ -213,6 +228,7 @@ class _Walk:
         """The loop over steps."""
         if self.inside or self.builder.loop is not None:
             return _hidden(eqn, "it has a loop inside a step, or two loops")
+        inputs = self._plain(inputs)
         split = eqn.params["cond_nconsts"]
         fixed = split + eqn.params["body_nconsts"]
         within = _Walk(self.builder, inside=True)
@@ -224,6 +240,13 @@ class _Walk:
             return within.closed(eqn.params["body_jaxpr"], [*inputs[split:fixed], *carried])
 
         return loop_over_steps(self.builder, condition, body, inputs[fixed:])
+
+    def _plain(self, values: Sequence[Any]) -> list[Any]:
+        """The values as they are on the other side of what XLA does not look through."""
+        return [x if isinstance(x, Hidden) or is_known(x) else self._plain_array(x) for x in values]
+
+    def _plain_array(self, x: np.ndarray) -> np.ndarray:
+        return arrays.array_of([self.builder.plain(node) for node in x.ravel()], x.shape)
 
     def _converted(self, x: np.ndarray, dtype: Any) -> np.ndarray:
         nodes = [convert(self.builder, node, new_dtype=dtype) for node in x.ravel()]
