@@ -226,6 +226,15 @@ def test_where_an_assumption_ends_is_drawn_into_a_map_of_a_quantity(grid):
     assert np.abs(places[:, 0] - 0.3).max() < 0.5 / 6 / 4
 
 
+def test_where_an_assumption_ends_is_drawn_beside_a_cell_of_which_it_says_nothing(grid):
+    axes = Figure().subplots()
+    unknown = grid.assumption_small_step.where((grid.eta > 0.06) | (grid.start > 0.3))
+    assert unknown.isnull().sum() == 1
+    ps.draw_map(grid.assign(assumption_small_step=unknown), axes)
+    assert "small step ends" in [line.get_label() for line in axes.lines]
+    ps.draw_map(grid.assign(assumption_small_step=unknown * np.nan), Figure().subplots())
+
+
 class TestTheZeroLine:
     def test_it_is_located_to_a_thousandth_of_an_axis(self, refined):
         eta, start = refined.zero_line.values.T

@@ -138,8 +138,9 @@ def _draw_ends(
     x, y = (shown[dim].values for dim in shown.dims)
     entries = []
     for (name, over), dashes in zip(ends.items(), itertools.cycle(DASHES), strict=False):
-        ratio = over.transpose(*shown.dims).values.T
-        if not ratio.min() < 1 <= ratio.max():
+        numbers = over.transpose(*shown.dims).values.T
+        ratio = np.ma.array(numbers, mask=np.isnan(numbers))  # where it is none, nobody knows
+        if not (ratio < 1).any() or not (ratio >= 1).any():
             continue
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.clip(np.log(np.maximum(ratio, 1e-300)), -700, 700)
