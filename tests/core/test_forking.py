@@ -89,8 +89,19 @@ def in_units(spec):
     )
 
 
+def of_other_kinds(spec):
+    """A coordinate in single precision that shrinks, and a whole number that counts."""
+    step = lambda net, t, key: {"a": net["a"] / 2, "b": net["b"] + 1}
+    start = lambda key: {"a": jnp.ones(1, jnp.float32), "b": jnp.zeros(1, int)}
+    stage = ps.Stage("training", ps.iterate(step), ps.linear_times(spec.steps))
+    see = lambda net: Two(net["b"][0].astype(float), net["a"].astype(float), net["b"].astype(float))
+    return ps.Plan(start, (stage,), see)
+
+
 study = ps.Study(
-    "forks", toys.Spec(), (momentum, adam, batches, product_flow, longer_flow, in_units, *toys.ARMS)
+    "forks",
+    toys.Spec(),
+    (momentum, adam, batches, product_flow, longer_flow, in_units, of_other_kinds, *toys.ARMS),
 )
 
 
@@ -223,6 +234,21 @@ def test_a_parameter_of_torch_takes_the_place_of_one(store):
 def test_a_number_stands_for_all_entries_of_what_is_replaced(store):
     forked = fork(run("adam"), 12.0, replace={"b": 3})
     np.testing.assert_array_equal(forked.b.isel(time=0), [3.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    ("replace", "words"),
+    [
+        ({"a": 1e300}, r'"params.a" is of float32, and 1e\+300 is no such number'),
+        ({"b": [0.5]}, '"params.b" is of int64, and 0.5 is no such number'),
+    ],
+)
+def test_what_is_replaced_is_a_number_of_the_parameters_kind(store, replace, words):
+    with pytest.raises(PlanError, match=words):
+        fork(run("of_other_kinds"), 12.0, replace=replace)
+    forked = fork(run("of_other_kinds"), 12.0, replace={"a": 0.1, "b": 7.0})
+    assert forked.a.values[0, 0] == np.float32(0.1)
+    assert forked.b.values[0, 0] == 7
 
 
 # --- forks of forks -------------------------------------------------------------------------------------------------
@@ -479,6 +505,14 @@ def test_the_list_of_runs_tells_a_fork_from_its_run(store):
     rows = {row["id"]: row for row in stored_runs(Store(store))}
     assert "fork" not in rows[ds.attrs["id"]]
     assert rows[forked.attrs["id"]]["fork"] == forked.attrs["fork"]
+
+
+def test_a_fork_whose_first_state_is_no_number_says_so(store, monkeypatch):
+    ds = run("adam")
+    none = lambda base, name, array, dtype: np.full(array.shape, np.nan)
+    monkeypatch.setattr("phasescope.verbs.fork_origin.Base._as_kind", none)
+    with pytest.raises(RunDiverged, match='at step 12 of stage "training"'):
+        fork(ds, 12.0, replace={"b": 1.0})
 
 
 def test_a_fork_that_diverges_says_where(store):

@@ -9,6 +9,7 @@ from ..engine.calls import SPANS
 from ..engine.job import Chunk, Job, Start
 from ..engine.loop import execute
 from ..errors import RunDiverged
+from ..plan.fork import ForkedArm
 from ..plan.plan import fields_read
 from ..spec import float_fields
 from .arrays import Divergence
@@ -24,7 +25,7 @@ def first_bad(job: Job, start: Start | None, before: Chunk | None, chunk: Chunk)
     - `chunk`: the one with the first record that is not finite.
     """
     start = _last_finite(start, before)
-    low, high = _bracket(start, chunk)
+    low, high = _bracket(job, start, chunk)
     if job.plan().stages[chunk.stage].dynamics.divisible:
         while high - low > 1:
             low, high = _narrowed(job, start, chunk, low, high)
@@ -41,13 +42,15 @@ def _last_finite(start: Start | None, before: Chunk | None) -> Start | None:
     return start if all(np.isfinite(x).all() for x in numbers) else None
 
 
-def _bracket(start: Start | None, chunk: Chunk) -> tuple[float, float]:
+def _bracket(job: Job, start: Start | None, chunk: Chunk) -> tuple[float, float]:
     """Times of the stage between which the run left the finite numbers, from the chunk's records."""
     first = int(chunk.finite.argmin())
     last_good = chunk.time[first - 1] if first else chunk.began
     low = chunk.local(last_good)
     if start is not None and start[0].stage == chunk.stage:
         low = max(low, start[0].local)
+    elif isinstance(job.arm, ForkedArm) and job.arm.origin.stage == chunk.stage:
+        low = max(low, job.arm.origin.local)  # a fork has no records before it
     return float(low), float(chunk.local(chunk.time[first]))
 
 

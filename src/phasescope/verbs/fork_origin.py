@@ -110,7 +110,7 @@ class Base:
             named |= {name: start[name] for name in changed.reset}
         for name, array in changed.replace.items():
             self.check_shape(name, array, named[name].shape)
-            named[name] = array.astype(named[name].dtype)
+            named[name] = self._as_kind(name, array, named[name].dtype)
         place = self._place_in(new, place)
         self._check_new(new, place, shapes)
         # Time goes on from where it was, also if a step is worth more of it from now on.
@@ -125,6 +125,16 @@ class Base:
             raise PlanError(
                 f'{self.id}: "{name}" has the shape {array.shape}, and this run needs {shape}.'
             )
+
+    def _as_kind(self, name: str, array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+        """An array as numbers of the kind of a parameter; raises `PlanError` if there are none such."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = array.astype(dtype)
+        fits = found == array if dtype.kind in "iub" else np.isfinite(found)
+        if not fits.all():
+            odd = array[~fits].flat[0]
+            raise PlanError(f'{self.id}: "{name}" is of {dtype}, and {odd:g} is no such number.')
+        return found
 
     def _state(self) -> tuple[Position, list[np.ndarray]]:
         """How far the run has come at the time, and the leaves of its state there: those stored at its end, else computed."""
