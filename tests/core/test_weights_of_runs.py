@@ -276,8 +276,9 @@ def test_of_a_block_of_seeds_one_run_is_taken_at_a_time(gpt, tmp_path):
     [block] = (tmp_path / "regular_language" / "text_gpt").iterdir()
     with pytest.raises(ps.SpecError, match=r"is a block of 3 runs that differ in seed.*lane=2"):
         ps.weights(block)
-    with pytest.raises(ps.SpecError, match="lanes go from 0 to 2, got lane=3"):
-        ps.weights(block, lane=3)
+    for lane in (3, -1, True):  # a truth value would take all of them
+        with pytest.raises(ps.SpecError, match=f"lanes go from 0 to 2, got lane={lane}"):
+            ps.weights(block, lane=lane)
     for layout in ("own", "hooked"):
         for name, x in ps.weights(block, lane=2, layout=layout).items():
             wanted = ps.weights(gpt, layout=layout)[name]

@@ -20,6 +20,7 @@ from ..study import find
 from .arrayfile import check_out
 from .reading import opened
 from .states import entry_of, state
+from .validate import is_whole
 
 LAYOUTS = ("own", "hooked")
 CONFIG = "config"  # the entry of a file's metadata
@@ -141,9 +142,9 @@ def _of_lane(
             f"{entry.id} is a block of {count} runs that differ in {names}, and weights are of one: say which, from lane=0 "
             f"to lane={count - 1}. ps.state has all of them, lanes last."
         )
-    if not 0 <= lane < count:
+    if not (is_whole(lane) and 0 <= lane < count):
         raise SpecError(
-            f"{entry.id} is a block of {count} runs that differ in {names}: lanes go from 0 to {count - 1}, got lane={lane}."
+            f"{entry.id} is a block of {count} runs that differ in {names}: lanes go from 0 to {count - 1}, got lane={lane!r}."
         )
     return {name: x[..., lane] for name, x in arrays.items()}
 
