@@ -107,6 +107,20 @@ def test_two_sweeps_over_other_values_have_no_common_lanes():
     assert (ps.positive(ds.law) & ps.positive(other.law)).lanes is None
 
 
+@pytest.mark.parametrize(("flat", "outcome"), [(0, "fails"), (slice(None), "undecided")])
+def test_of_an_axis_at_other_values_the_worst_counts(flat, outcome):
+    """A fall from one rate to the next in both classes, one or both of which did not move at some rate."""
+    moved = xr.DataArray(np.ones((2, 3)), {"class": [1, 2], "rate": [1.0, 2.0, 3.0]})
+    falling = mark_swept((moved * [3.0, 2.0, 1.0]).to_dataset(name="x"), ["class", "rate"])
+    moved[flat, 1] = 0.0
+    marked = mark_swept(moved.to_dataset(name="moved"), ["class", "rate"])
+    found = ps.increasing(falling.x, along="rate") & ps.guard(ps.positive(marked.moved))
+    assert found.outcome.value == outcome
+    assert found.lanes is not None
+    assert found.lanes.outcome.dims == ("class",)
+    assert found.lanes.outcome.values.tolist() == [0, -1 if flat == 0 else 0]
+
+
 @pytest.mark.parametrize(
     ("values", "outcome", "margin"),
     [

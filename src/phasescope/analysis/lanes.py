@@ -69,22 +69,33 @@ def lane_table(
 
 
 def join_lanes(first: xr.Dataset | None, second: xr.Dataset | None) -> xr.Dataset | None:
-    """Both statements, lane by lane: the worse outcome, the smaller margin; undecided where a guard is not met."""
+    """Both statements, lane by lane: the worse outcome, the smaller margin; undecided where a guard is not met.
+
+    Of axes on which they are at other values the worst lane counts. None if no axis is left.
+    """
     if first is None or second is None:
         return first if second is None else second
-    try:
-        first, second = xr.align(first, second, join="exact", copy=False)
-    except ValueError:  # two sweeps over different values have no common lanes
+    axes = [axis for axis in first.dims if not _are_alike(first, second, axis)]
+    first, second = worst_over(first, axes), worst_over(second, axes)
+    if not first.dims and not second.dims:
         return None
-    a = first.outcome
-    b = second.outcome
     unmet = unmet_in(first) | unmet_in(second)
-    outcome = worst_outcome(
-        fails=(a == FAILS) | (b == FAILS),
-        unknown=(a == UNDECIDED) | (b == UNDECIDED),
-        unmet=unmet,
-    )
+    fails = (first.outcome == FAILS) | (second.outcome == FAILS)
+    unknown = (first.outcome == UNDECIDED) | (second.outcome == UNDECIDED) | unmet
+    outcome = _coded(fails & ~unmet, unknown)
     margin = xr.apply_ufunc(np.fmin, first.margin, second.margin).where(outcome != UNDECIDED)
+    return xr.Dataset({"outcome": outcome, "margin": margin, UNMET: unmet})
+
+
+def worst_over(lanes: xr.Dataset, axes: Iterable[Hashable]) -> xr.Dataset:
+    """The worst of the lanes along some axes: one that fails counts, whichever guards are not met in others."""
+    over = [axis for axis in axes if axis in lanes.dims]
+    if not over:
+        return lanes
+    fails = (lanes.outcome == FAILS).any(over)
+    outcome = _coded(fails, (lanes.outcome == UNDECIDED).any(over))
+    margin = lanes.margin.min(over).where(outcome != UNDECIDED)
+    unmet = unmet_in(lanes).any(over) & ~fails
     return xr.Dataset({"outcome": outcome, "margin": margin, UNMET: unmet})
 
 
@@ -93,7 +104,11 @@ def unmet_in(lanes: xr.Dataset) -> xr.DataArray:
     return lanes.get(UNMET, xr.zeros_like(lanes["outcome"], bool))
 
 
-def worst_outcome(fails: xr.DataArray, unknown: xr.DataArray, unmet: xr.DataArray) -> xr.DataArray:
-    """The outcome where something fails, is unknown, or a guard is not met: then nothing else counts."""
-    outcome = xr.where(fails, FAILS, xr.where(unknown, UNDECIDED, HOLDS))
-    return outcome.where(~unmet, UNDECIDED).astype(np.int8)
+def _are_alike(first: xr.Dataset, second: xr.Dataset, axis: Hashable) -> bool:
+    """Whether two have the same values on an axis; one that has it not is the same at all of them."""
+    return axis not in second.dims or bool(first[axis].equals(second[axis]))
+
+
+def _coded(fails: xr.DataArray, unknown: xr.DataArray) -> xr.DataArray:
+    """The outcome, of which failing is the worst."""
+    return xr.where(fails, FAILS, xr.where(unknown, UNDECIDED, HOLDS)).astype(np.int8)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import xarray as xr
 
-from ..analysis.lanes import FAILS, UNDECIDED, unmet_in, worst_outcome
+from ..analysis.lanes import worst_over
 from ..analysis.verdict import OUTCOMES, Outcome, Verdict
 from ..claims.assumptions import ROUNDING, Met, Scope
 from ..claims.claim import Claim
@@ -25,15 +25,7 @@ def over_cells(verdict: Verdict, axis: str) -> xr.Dataset | None:
     lanes = verdict.lanes
     if lanes is None or axis not in lanes.dims:
         return None
-    others = [d for d in lanes["outcome"].dims if d != axis]
-    code = lanes["outcome"]
-    outcome = worst_outcome(
-        fails=(code == FAILS).any(others),
-        unknown=(code == UNDECIDED).any(others),
-        unmet=unmet_in(lanes).any(others),
-    )
-    margin = lanes["margin"].min(others).where(outcome != UNDECIDED)
-    found = xr.Dataset({"outcome": outcome, "margin": margin})
+    found = worst_over(lanes, [d for d in lanes.dims if d != axis])[["outcome", "margin"]]
     return found.drop_vars([name for name in found.coords if name != axis])
 
 
