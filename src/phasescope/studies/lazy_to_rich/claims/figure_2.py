@@ -261,8 +261,8 @@ def an_induction_head_forms(run):
         recorded.figure_2_norm,
         expect="undecided",
         because="late in training a record of the loss with normalisation is {parts[10].value:.4g} times the least so far, "
-        "where the guard allows 1.2; without that guard it fails: it brings them closer, to {parts[0].value:.2g} of what it "
-        "is without, not to less than half",
+        "more than a guard allows; without that guard it fails: it brings them closer, to {parts[0].value:.2g} of what it is "
+        "without, not to less than half",
     ),
     id="ours-fig2-norm",
     kind="order",
