@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from ..errors import ProbeError
-from ..logs.logged import as_evidence
+from ..logs.evidence import as_evidence
 from ..logs.origin import Origin
 from ..probes import doubled_tokens
 from .contents import Contents, Tensors, check_alike, contents, tensors_at

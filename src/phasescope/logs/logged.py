@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
-import warnings
 from collections.abc import Mapping, Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from ..errors import LogError, SpecError, nearest
-from ..plan.observables import flag_word
 from .columns import Columns, with_arrays
-from .origin import LOGGED, Origin, told
+from .evidence import as_evidence
 from .sources import Found, read
+from .times import TIME, check_times, time_name, warn_of_clock
 
-TIME = "time"
-# What a column of times is called, by those who write logs.
-CALLED = (TIME, "step", "steps", "_step", "Step", "global_step", "iteration", "iter", "epoch")
 JOINS = ("exact", "inner")
 
 
@@ -101,7 +95,7 @@ def _labelled(
         ds = _renamed_dataset(run.values, rename, time, run.where)
     else:
         ds = _from_columns(with_arrays(run.values, run.where), rename, time, dims, run.where)
-    _check_times(ds[TIME].values, run.where)
+    check_times(ds[TIME].values, run.where)
     if not ds.data_vars:
         raise LogError(
             f"{run.where} has nothing but times: a log has a column of numbers beside them."
@@ -114,7 +108,7 @@ def _renamed_dataset(
 ) -> xr.Dataset:
     names = {**dict(rename)}
     _check_known(names, map(str, ds.variables), where)
-    column = _time_name(time, [str(n) for n in (*ds.dims, *ds.variables)], names, where)
+    column = time_name(time, [str(n) for n in (*ds.dims, *ds.variables)], names, where)
     names[column] = TIME
     try:
         ds = ds.rename(names)
@@ -141,9 +135,9 @@ def _from_columns(
     where: str,
 ) -> xr.Dataset:
     _check_known(rename, columns, where)
-    column = _time_name(time, list(columns), rename, where)
+    column = time_name(time, list(columns), rename, where)
     if time is None and TIME not in rename.values():
-        _warn_of_clock(column, list(columns), where)
+        warn_of_clock(column, list(columns), where)
     values = columns.pop(column)
     if values.ndim != 1 or values.dtype.kind not in "iuf":
         table = ". Of records one by one pandas.DataFrame(records) makes a table" * (
@@ -208,58 +202,6 @@ def _check_known(rename: Mapping[str, str], known: Any, where: str) -> None:
             raise LogError(f'{where} has no column "{name}". {nearest(name, known)}')
 
 
-def _time_name(
-    time: str | None, known: Sequence[str], rename: Mapping[str, str], where: str
-) -> str:
-    """The column that counts time."""
-    renamed = next((old for old, new in rename.items() if new == TIME), None)
-    wanted = time or renamed
-    if wanted is not None:
-        if wanted not in known:
-            raise LogError(f'{where} has no column "{wanted}" of times. {nearest(wanted, known)}')
-        return wanted
-    found = next((name for name in CALLED if name in known), None)
-    if found is None:
-        listed = ", ".join(dict.fromkeys(known)) or "none"
-        raise LogError(
-            f'{where}: no column of numbers is called step or time ({listed}). Name it: time="...".'
-        )
-    return found
-
-
-def _warn_of_clock(column: str, known: Sequence[str], where: str) -> None:
-    """Say that a column called time was taken for the times where another counts steps: it may be a clock."""
-    steps = next((name for name in CALLED if name != TIME and name in known), None)
-    if column == TIME and steps is not None:
-        warnings.warn(
-            f'{where} has "{TIME}" and "{steps}": "{TIME}" was taken for its times. If that is a clock: time="{steps}", '
-            f'rename={{"{TIME}": "clock"}}.',
-            stacklevel=2,
-        )
-
-
-def _check_times(times: np.ndarray, where: str) -> None:
-    """Times are numbers that rise."""
-    if not times.size:
-        raise LogError(f"{where} has no records.")
-    if times.dtype.kind not in "iuf":
-        raise LogError(f"{where}: its times are not numbers.")
-    unknown = np.flatnonzero(~np.isfinite(times))
-    if unknown.size:
-        raise LogError(
-            f"{where}: record {unknown[0] + 1} has no finite time ({times[unknown[0]]})."
-        )
-    falls = np.flatnonzero(np.diff(times) <= 0)
-    if falls.size:
-        row = int(falls[0])
-        advice = "What was measured at one step is one record."
-        if times[row + 1] < times[row]:
-            advice = "A run that was begun twice is two logs."
-        raise LogError(
-            f"{where}: times do not rise: record {row + 2} is at {times[row + 1]:g}, after one at {times[row]:g}. {advice}"
-        )
-
-
 def _side_by_side(
     lanes: Sequence[xr.Dataset],
     found: Sequence[Found],
@@ -296,51 +238,3 @@ def _check_alike(first: xr.Dataset, other: xr.Dataset, where: str, place: str, j
             f"{where} has {first.sizes[TIME]} records up to {float(first[TIME][-1]):g}, {place} has {other.sizes[TIME]} "
             f'up to {float(other[TIME][-1]):g}, not at the same times. join="inner" keeps the times that all have.'
         )
-
-
-def as_evidence(
-    ds: xr.Dataset,
-    origins: Sequence[Origin],
-    *,
-    unit: float = 1.0,
-    arm: str | None = None,
-    numbers: Mapping[str, Any] | None = None,
-    end: float | None = None,
-) -> xr.Dataset:
-    """The dataset with the attributes and coordinates of a run, and where it came from; the rest as for `logged`."""
-    if not isinstance(unit, Real) or not np.isfinite(unit) or unit <= 0:
-        raise SpecError(f"unit is how much time one step is, a number above 0, got unit={unit!r}.")
-    words = {"symbol": "t", "long_name": "time"} | ({"units": "steps"} if unit == 1 else {})
-    times = [float(f"{t:.15g}") for t in ds[TIME].values * unit]  # as the times of runs are
-    coords: dict[str, Any] = {TIME: (TIME, times, words)}
-    if "stage" not in ds.variables:
-        flags = {"flag_values": [0], "flag_meanings": flag_word("training")}
-        coords["stage"] = (TIME, np.zeros(ds.sizes[TIME], np.int32), flags)
-    said: dict[str, Any] = {
-        LOGGED: told(origins),
-        "records": ds.sizes[TIME],
-        "time_per_step": float(unit),
-    }
-    if arm is not None:
-        said["arm"] = arm
-    if numbers is not None:
-        said["spec"] = json.dumps(_plain(numbers), sort_keys=True)
-    if end is not None:
-        said["planned_end"] = float(end)
-    return ds.assign_coords(coords).assign_attrs(said)
-
-
-def _plain(numbers: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a Spec as plain values; numbers of NumPy and torch are numbers."""
-    plain = {
-        name: x.item() if hasattr(x, "item") and not getattr(x, "ndim", 0) else x
-        for name, x in numbers.items()
-    }
-    for name, x in plain.items():
-        try:
-            json.dumps(x)
-        except (TypeError, ValueError):
-            raise SpecError(
-                f"numbers has values of fields of a Spec, as a run is asked for with; {name} has {type(x).__name__}."
-            ) from None
-    return plain
