@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import xarray as xr
 
+from ..analysis.lanes import mark_swept
 from ..claims.requests import Runs, Sweeps
 from ..records.dataset import clock, spec_text
 from ..study import Study
@@ -24,10 +25,12 @@ def labelled_like(ds: xr.Dataset, study: Study, request: Runs | Sweeps) -> xr.Da
     `request`: what it stands in for.
 
     **Returns:** the dataset with the study, the arm, the numbers that its runs share, where they are
-    planned to end and, where all stages count steps, how much time one is.
+    planned to end and, where all stages count steps, how much time one is; the axes of a sweep are marked
+    as its lanes.
     """
+    axes = [name for name, _ in request.axes] if isinstance(request, Sweeps) else []
     job = requested_job(study, request.arm, preset=request.preset, changes=dict(request.changes))
-    return ds.assign_attrs(
+    return mark_swept(ds, axes).assign_attrs(
         study=study.name,
         arm=job.arm.__name__,
         spec=spec_text(job),
