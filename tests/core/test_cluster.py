@@ -169,8 +169,12 @@ def test_a_lost_scheduler_says_in_one_line_what_to_do_and_the_next_command_ends_
     (lost, said), (last, _) = survivor[2]
     if lost == 0:  # the kill came when all was done
         pytest.skip("the sweep was faster than its killer")
-    assert (lost, last, said.count("\n")) == (7, 0, 1), said
-    assert "of 8 blocks are stored; run the same command again." in said
+    assert (last, said.count("\n")) == (0, 1), said
+    if "no scheduler answers" in said:  # the kill came before the client had reached it
+        assert lost == 2
+    else:
+        assert lost == 7, said
+        assert "of 8 blocks are stored; run the same command again." in said
 
 
 @pytest.mark.full  # the same story with other moments
