@@ -156,10 +156,11 @@ def _check_steps(source: Path, tag: str, steps: list[int]) -> None:
     """The steps of a scalar rise: those of a second run in the same folder begin again."""
     for before, after in pairwise(steps):
         if after <= before:
-            again = "was logged twice at step" if after == before else "does not rise in its steps:"
-            where = f"{after}" if after == before else f"{after} comes after {before}"
+            fault = f"does not rise in its steps: {after} comes after {before}"
+            if after == before:
+                fault = f"was logged twice at step {after}"
             raise LogError(
-                f"{source}: {tag} {again} {where}. A run that was begun twice is two logs: name one event file, or a list of "
+                f"{source}: {tag} {fault}. A run that was begun twice is two logs: name one event file, or a list of "
                 "them. A loop gives every record a step: add_scalar(name, value, step)."
             )
 

@@ -140,10 +140,10 @@ def _from_columns(
         warn_of_clock(column, list(columns), where)
     values = columns.pop(column)
     if values.ndim != 1 or values.dtype.kind not in "iuf":
-        table = ". Of records one by one pandas.DataFrame(records) makes a table" * (
-            not values.ndim
-        )
-        raise LogError(f'{where}: "{column}" is not a list of numbers, as times are{table}.')
+        advice = ""
+        if not values.ndim:
+            advice = " Of records one by one pandas.DataFrame(records) makes a table."
+        raise LogError(f'{where}: "{column}" is not a list of numbers, as times are.{advice}')
     variables: dict[str, Any] = {}
     for name, x in columns.items():
         new = rename.get(name, name)

@@ -12,10 +12,11 @@ from typing import Any, Self
 import numpy as np
 
 from ..errors import LogError
+from ..tensors import without_gradient
 from .columns import names_of_entries
+from .times import TIME
 
 STEP = "step"
-TIME = "time"
 
 
 class Log:
@@ -151,11 +152,8 @@ def _as_step(step: Any, file: Path) -> int | float:
 
 def _as_array(name: str, value: Any, file: Path) -> np.ndarray:
     """A number, an array, or a tensor of PyTorch on any device, as an array."""
-    if hasattr(value, "detach"):
-        value = value.detach().cpu()
-        value = value if value.is_complex() else value.double()  # NumPy has no bfloat16
     try:
-        array = np.asarray(value)
+        array = np.asarray(without_gradient(value))
         array = array if array.dtype.kind == "c" else np.asarray(array, float)
     except (TypeError, ValueError):
         raise LogError(f"{file}: {name} is neither a number nor an array: {value!r}.") from None

@@ -39,10 +39,8 @@ CALLS = (
     "checkpoint",
 )
 CALLED = ("jaxpr", "call_jaxpr", "fun_jaxpr")
-PRODUCTS = (
-    ("mul", "add"),
-    ("and", "or"),
-)  # of which a product of matrices is made: of numbers, of truth values
+# What a product of matrices is made of: of numbers, and of truth values.
+PRODUCTS = {False: ("mul", "add"), True: ("and", "or")}
 SAME_AS = {"add_any": "add", "select_n": "select"}
 
 
@@ -155,9 +153,8 @@ class _Walk:
             multiply, add = (self._combining(word, dtype) for word in PRODUCTS[dtype.kind == "b"])
             (summed, _), (shared, _) = eqn.params["dimension_numbers"]
             factors = [self._converted(x, dtype) for x in nodes]
-            if any(
-                x.ndim > len(summed) + len(shared) for x in nodes
-            ):  # else XLA multiplies, and sums
+            are_vectors = all(x.ndim == len(summed) + len(shared) for x in nodes)
+            if not are_vectors:  # of vectors XLA makes products and their sum
                 factors = self._plain(factors)
             x, y = factors
             return [arrays.contracted(multiply, add, x, y, eqn.params["dimension_numbers"])]
