@@ -560,10 +560,11 @@ def test_without_a_log_there_is_nothing_to_go_on_after(tmp_path):
     assert (tmp_path / "log.csv").read_text() == "step,loss\n510,0.25\n"
 
 
-def test_a_checkpoint_without_a_step_removes_nothing(tmp_path):
+@pytest.mark.parametrize("after", [np.nan, "500", None])
+def test_a_checkpoint_without_a_step_removes_nothing(after, tmp_path):
     file = write(tmp_path, "log.csv", "step,loss\n0,1.0\n")
     with pytest.raises(ps.LogError, match="after is the step of a checkpoint"):
-        ps.Log(file, resume=True, after=np.nan)
+        ps.Log(file, resume=True, after=after)
     assert file.read_text() == "step,loss\n0,1.0\n"
 
 

@@ -6,6 +6,7 @@ import csv
 import io
 import math
 import os
+from numbers import Real
 from pathlib import Path
 from typing import Any, Self
 
@@ -42,19 +43,19 @@ class Log:
     """
 
     def __init__(
-        self, file: str | os.PathLike[str], *, resume: bool = False, after: float = math.inf
+        self, file: str | os.PathLike[str], *, resume: bool = False, after: Any = math.inf
     ) -> None:
         self.file = Path(file)
         if self.file.suffix != ".csv":
             raise LogError(f"{self.file}: a log is written as .csv.")
-        if np.isnan(after):
-            raise LogError(f"{self.file}: after is the step of a checkpoint, got {after}.")
+        if not isinstance(after, Real) or math.isnan(after):
+            raise LogError(f"{self.file}: after is the step of a checkpoint, got {after!r}.")
         self._header: list[str] | None = None
         self._last = -np.inf
         if self.file.exists():
             if not resume:
                 raise LogError(f"{self.file} is there already. resume=True goes on with it.")
-            self._go_on(after)
+            self._go_on(float(after))
         if not self.file.parent.is_dir():
             raise LogError(f"{self.file}: there is no folder {self.file.parent}. Make it first.")
         try:
